@@ -1,7 +1,6 @@
 #include "group_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <cfloat>
 #include <cmath>
 #include <span>
@@ -47,25 +46,11 @@ GroupRows::GroupRows(GroupBlock block, std::shared_ptr<BlockRecord> record)
       thd_(sources_.thd()),
       run_(thd_, sources_, std::move(record)) {
   for (size_t i = 0; i < block_.columns.numbers().size(); ++i) {
-    const Field& field = block_.columns.field_at(i);
-    ColumnFormat& column = columns_.emplace_back();
-    column.field = SourceField(field, sources_);
-    if (block_.columns.is_scaled_at(i))
-      column.scaled.emplace(decimal_digits(static_cast<const Field_new_decimal&>(field)));
+    columns_.push_back(
+        {.field = SourceField(block_.columns.field_at(i), sources_, block_.columns.is_scaled_at(i))});
   }
   for (const Field* field : block_.shown) shown_.emplace_back(*field, sources_);
   shown_values_.resize(shown_.size());
-}
-
-void GroupRows::ColumnFormat::write(const Value& value) {
-  Value packed = value;
-  std::array<char, DecimalDigits::most> bytes{};
-  if (scaled && !value.null) {
-    scaled->pack(native_signed(value.integer, sizeof(int64_t)), bytes.data());
-    packed = scaled->is_integer() ? Value::of(load_big_endian(bytes.data(), scaled->width()))
-                                  : Value::of(ByteView(bytes.data(), scaled->width()));
-  }
-  field.write(packed, kept);
 }
 
 void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
@@ -434,10 +419,12 @@ void GroupRows::store_aggregate(size_t place, const AggregateResult& result) {
 /// Whether the values are ordered numbers, and not bytes.
 bool GroupRows::is_number(const RowColumn& column) const {
   if (!column.computed) {
-    const std::optional<DecimalFormat>& scaled = columns_[column.number].scaled;
-    return scaled ? scaled->digits().is_short()
-                  : sources_.all()[block_.columns.source_at(column.number)].reader().is_integer(
-                        block_.columns.numbers()[column.number]);
+    if (block_.columns.is_scaled_at(column.number)) {
+      const Field& field = block_.columns.field_at(column.number);
+      return decimal_digits(static_cast<const Field_new_decimal&>(field)).is_short();
+    }
+    return sources_.all()[block_.columns.source_at(column.number)].reader().is_integer(
+        block_.columns.numbers()[column.number]);
   }
   const RowExpression& expression = block_.computed[column.number];
   if (is_by_program(expression)) return true;

@@ -10,7 +10,6 @@
 #include "ha_hailstone.h"
 #include "kept_bytes.h"
 #include "query_history.h"
-#include "schema/decimal_format.h"
 #include "source_record.h"
 // clang-format off
 #include "server.h"
@@ -40,10 +39,9 @@ class GroupRows {
   /// How a column of the block becomes its field's value in the table's record.
   struct ColumnFormat {
     SourceField field;
-    std::optional<DecimalFormat> scaled = {};  // the values are numbers of these
-    KeptBytes kept = {};                       // a group's values go before they are read
+    KeptBytes kept = {};  // a group's values go before they are read
 
-    void write(const Value& value);
+    void write(const Value& value) { field.write(value, kept); }
   };
 
   bool is_aggregated_by_scan() const;

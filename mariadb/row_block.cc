@@ -552,11 +552,12 @@ class RowBlock::Opening {
 
   Result<std::unique_ptr<ComputedRows>> open(const ImageField& image) {
     Computation computation = conditions(block_.rest);
-    std::vector<ServerExpressions::Value> by_server;
+    std::vector<ServerExpressions::Value> by_server, of_failures;
     for (const RowExpression& expression : block_.computed) {
       if (by_program_ && expression.number) {
         computation.values = block_.values;
         computation.columns.push_back(Computation::Column::of(*block_.values, expression.number->result));
+        of_failures.push_back({.item = expression.item, .kind = ServerValue::Number});
         continue;
       }
       Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;
@@ -565,7 +566,11 @@ class RowBlock::Opening {
       computation.columns.push_back(Computation::Column::of_host(type));
     }
     const std::vector<Item*>& checked = by_program_ ? block_.rest.evaluated : block_.rest.all;
-    if (!checked.empty() || !by_server.empty()) computation.host = by_host(checked, std::move(by_server));
+    if (!checked.empty() || !by_server.empty()) {
+      computation.host = by_host(checked, std::move(by_server));
+    } else if (by_program_) {
+      computation.fallback = by_host(block_.rest.all, std::move(of_failures));
+    }
     std::unique_ptr<RowBatches> source;
     if (block_.join == nullptr) {
       HAILSTONE_ASSIGN(Scans scans, open_scans(0, numbers_));
@@ -582,10 +587,12 @@ class RowBlock::Opening {
   }
 
  private:
-  std::shared_ptr<HostExpressions> by_host(const std::vector<Item*>& checked,
-                                           std::vector<ServerExpressions::Value> values) const {
+  std::shared_ptr<ServerExpressions> by_host(const std::vector<Item*>& checked,
+                                             const std::vector<ServerExpressions::Value>& values) const {
+    std::vector<bool> scaled;
+    for (const uint16_t number : numbers_) scaled.push_back(is_scaled(number));
     return std::make_shared<ServerExpressions>(block_.columns.shared_sources(), block_.columns.fields(),
-                                               checked, std::move(values));
+                                               scaled, checked, values);
   }
 
   /// Those that a program checks.
@@ -618,7 +625,11 @@ class RowBlock::Opening {
     }
     Computation computation = conditions(side.where);
     const std::vector<Item*>& checked = by_program_ ? side.where.evaluated : side.where.all;
-    if (!checked.empty()) computation.host = by_host(checked, {});
+    if (!checked.empty()) {
+      computation.host = by_host(checked, {});
+    } else if (computation.conditions != nullptr) {
+      computation.fallback = by_host(side.where.all, {});
+    }
     if (computation.is_empty()) return rows;
     return std::make_unique<ComputedRows>(std::move(rows), block_.width(), std::move(computation));
   }

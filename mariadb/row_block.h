@@ -114,7 +114,7 @@ struct RowBlock {
       return !source && (probe->checks_conditions() || build->checks_conditions());
     }
     /// Whether a row may end a program that computes its keys or its range.
-    bool programs_may_end() const { return probe_values->may_end() || build_values->may_end(); }
+    bool programs_may_end() const { return probe_values->may_fail() || build_values->may_fail(); }
     /// Whether a row may end what computes them.
     bool keys_may_end() const {
       return programs_may_end() || std::ranges::any_of(computed_keys, [](const ComputedKey& key) {
@@ -128,8 +128,8 @@ struct RowBlock {
     }
     /// Whether a row may end a program, in this order of joins or another one.
     bool may_end() const {
-      if (where.program->may_end()) return true;
-      return !source && (on.program->may_end() || keys_may_end() || probe->may_end() || build->may_end());
+      if (where.program->may_fail()) return true;
+      return !source && (on.program->may_fail() || keys_may_end() || probe->may_end() || build->may_end());
     }
   };
 

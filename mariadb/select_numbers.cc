@@ -141,50 +141,48 @@ auto NumberTranslator::or_nothing(Translate&& translate) {
 }
 
 std::optional<Number> NumberTranslator::number(Item& item) {
-  return or_nothing([&] { return translate(item, Program::none); });
+  return or_nothing([&] { return translate(item); });
 }
 
 std::optional<Program::Register> NumberTranslator::condition(Item& item) {
-  return or_nothing([&] { return is_true(item, Program::none); });
+  return or_nothing([&] { return is_true(item); });
 }
 
-std::optional<Number> NumberTranslator::translate(Item& item, Register mask) {
+std::optional<Number> NumberTranslator::translate(Item& item) {
   if (is_plain_constant(item)) return constant(item);
   if (!is_exact(item) && item.cmp_type() != REAL_RESULT) return std::nullopt;
   Item& real = *item.real_item();
-  if (real.type() == Item::FIELD_ITEM) return column(real, mask);
+  if (real.type() == Item::FIELD_ITEM) return column(real);
   if (real.type() == Item::CACHE_ITEM) {
     // A constant that the server keeps once it has computed it.
     Item* const example = static_cast<Item_cache&>(real).get_example();
-    return example != nullptr ? translate(*example, mask) : std::nullopt;
+    return example != nullptr ? translate(*example) : std::nullopt;
   }
   if (real.type() == Item::COND_ITEM) {
-    const auto result = truth(real, mask);
+    const auto result = truth(real);
     return result ? std::optional(Number{*result, 0}) : std::nullopt;
   }
   if (real.type() != Item::FUNC_ITEM) return std::nullopt;
   auto& function = static_cast<Item_func&>(real);
-  if (dynamic_cast<Item_func_plus*>(&function) != nullptr) return arithmetic(function, Opcode::Add, mask);
-  if (dynamic_cast<Item_func_minus*>(&function) != nullptr)
-    return arithmetic(function, Opcode::Subtract, mask);
-  if (dynamic_cast<Item_func_mul*>(&function) != nullptr) return arithmetic(function, Opcode::Multiply, mask);
+  if (dynamic_cast<Item_func_plus*>(&function) != nullptr) return arithmetic(function, Opcode::Add);
+  if (dynamic_cast<Item_func_minus*>(&function) != nullptr) return arithmetic(function, Opcode::Subtract);
+  if (dynamic_cast<Item_func_mul*>(&function) != nullptr) return arithmetic(function, Opcode::Multiply);
   if (dynamic_cast<Item_func_div*>(&function) != nullptr) {
     // A quotient of decimals has digits that do not show.
-    return is_real(function) ? arithmetic(function, Opcode::Divide, mask) : std::nullopt;
+    return is_real(function) ? arithmetic(function, Opcode::Divide) : std::nullopt;
   }
   if (dynamic_cast<Item_func_int_div*>(&function) != nullptr)
-    return whole_division(function, Opcode::IntegerDivide, mask);
-  if (dynamic_cast<Item_func_mod*>(&function) != nullptr)
-    return whole_division(function, Opcode::Remainder, mask);
-  if (dynamic_cast<Item_func_neg*>(&function) != nullptr) return negative(function, mask);
+    return whole_division(function, Opcode::IntegerDivide);
+  if (dynamic_cast<Item_func_mod*>(&function) != nullptr) return whole_division(function, Opcode::Remainder);
+  if (dynamic_cast<Item_func_neg*>(&function) != nullptr) return negative(function);
   if (dynamic_cast<Item_func_case_searched*>(&function) != nullptr ||
       dynamic_cast<Item_func_if*>(&function) != nullptr)
-    return switched(function, mask);
+    return switched(function);
   if (dynamic_cast<Item_func_coalesce*>(&function) != nullptr ||
       dynamic_cast<Item_func_ifnull*>(&function) != nullptr)
-    return first_not_null(function, mask);
-  if (const auto result = truth(function, mask)) return Number{*result, 0};
-  return column_function(function, mask);
+    return first_not_null(function);
+  if (const auto result = truth(function)) return Number{*result, 0};
+  return column_function(function);
 }
 
 std::optional<ComparedAs> compared_as(const Type_handler& compared) {
@@ -237,8 +235,8 @@ std::optional<std::vector<Program::Register>> NumberTranslator::compared_numbers
   }
   for (size_t i = 0; i < items.size(); ++i) {
     NumberTranslator translator(columns, *items[i].program);
-    const auto result = as == ComparedAs::Exact ? translator.scaled(numbers[i], scale, Program::none)
-                                                : translator.as_real(numbers[i], Program::none);
+    const auto result =
+        as == ComparedAs::Exact ? translator.scaled(numbers[i], scale) : translator.as_real(numbers[i]);
     if (!result) return std::nullopt;
     registers.push_back(*result);
   }
@@ -251,10 +249,10 @@ std::optional<Program::Register> NumberTranslator::moment(Item& item) {
   auto moment = moment_of_time(*field);
   const auto scanned = scan_column(**field);
   if (moment == nullptr || !scanned) return std::nullopt;
-  return program_.function(columns_.position_of(*field), *scanned, std::move(moment), Program::none);
+  return program_.function(columns_.position_of(*field), *scanned, std::move(moment));
 }
 
-std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
+std::optional<Number> NumberTranslator::column(Item& item) {
   const auto plain = columns_.field_of(item);
   if (!plain) return std::nullopt;
   const PlainField field = *plain;
@@ -268,7 +266,7 @@ std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
     case MYSQL_TYPE_LONGLONG:
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
-      return Number{program_.column(columns_.position_of(field), *scanned, mask), 0};
+      return Number{program_.column(columns_.position_of(field), *scanned), 0};
     case MYSQL_TYPE_NEWDECIMAL: {
       const auto& decimal = static_cast<const Field_new_decimal&>(*field);
       if (decimal.precision > most_int64_digits) return std::nullopt;
@@ -276,9 +274,8 @@ std::optional<Number> NumberTranslator::column(Item& item, Register mask) {
         const ScanColumn number{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
         return Number{program_.column(*position, number), decimal.decimals()};
       }
-      return Number{
-          program_.function(columns_.position_of(field), *scanned, decimal_number(decimal), Program::none),
-          decimal.decimals()};
+      return Number{program_.function(columns_.position_of(field), *scanned, decimal_number(decimal)),
+                    decimal.decimals()};
     }
     default:
       return std::nullopt;
@@ -314,80 +311,83 @@ std::optional<Number> NumberTranslator::constant(Item& item) {
   }
 }
 
-std::optional<Program::Register> NumberTranslator::as_real(const Number& number, Register mask) {
+std::optional<Program::Register> NumberTranslator::as_real(const Number& number) {
   if (program_.kind(number.result) == Program::Kind::Real) return number.result;
   if (number.scale > most_int64_digits) return std::nullopt;
-  return program_.to_real(number.result, int64_powers_of_ten[number.scale], mask);
+  return program_.to_real(number.result, int64_powers_of_ten[number.scale]);
 }
 
-std::optional<Program::Register> NumberTranslator::scaled(const Number& number, unsigned scale,
-                                                          Register mask) {
+std::optional<Program::Register> NumberTranslator::scaled(const Number& number, unsigned scale) {
   if (program_.kind(number.result) == Program::Kind::Real || number.scale > scale ||
       scale > most_int64_digits)
     return std::nullopt;
   if (number.scale == scale) return number.result;
-  return call(Opcode::Multiply, {number.result, program_.constant(int64_powers_of_ten[scale - number.scale])},
-              mask);
+  return call(Opcode::Multiply,
+              {number.result, program_.constant(int64_powers_of_ten[scale - number.scale])});
 }
 
-std::optional<Program::Register> NumberTranslator::as(Item& item, const Number& number, Register mask) {
-  if (is_real(item)) return as_real(number, mask);
+std::optional<Program::Register> NumberTranslator::as(Item& item, const Number& number) {
+  if (is_real(item)) return as_real(number);
   if (!is_exact(item)) return std::nullopt;
-  return scaled(number, item.cmp_type() == INT_RESULT ? 0 : item.decimals, mask);
+  return scaled(number, item.cmp_type() == INT_RESULT ? 0 : item.decimals);
 }
 
-Program::Register NumberTranslator::checked(const Item& item, Register result, Register mask) {
+Program::Register NumberTranslator::checked(const Item& item, Register result) {
   if (!item.unsigned_flag || item.cmp_type() != INT_RESULT) return result;
-  return call(Opcode::NotNegative, {result}, mask);
+  return call(Opcode::NotNegative, {result});
 }
 
-std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Opcode opcode, Register mask) {
-  const auto left = translate(*function.arguments()[0], mask);
+std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Opcode opcode) {
+  const auto left = translate(*function.arguments()[0]);
   if (!left) return std::nullopt;
-  const auto right = translate(*function.arguments()[1], mask);
+  const auto right = translate(*function.arguments()[1]);
   if (!right) return std::nullopt;
   if (is_real(function)) {
-    const auto a = as_real(*left, mask), b = as_real(*right, mask);
+    const auto a = as_real(*left), b = as_real(*right);
     if (!a || !b) return std::nullopt;
-    return Number{call(opcode, {*a, *b}, mask), 0};
+    return Number{opcode == Opcode::Divide ? divide(opcode, *a, *b) : call(opcode, {*a, *b}), 0};
   }
   if (opcode == Opcode::Multiply) {
     const unsigned scale = left->scale + right->scale;
     if (scale > most_int64_digits || program_.kind(left->result) != program_.kind(right->result))
       return std::nullopt;
-    return Number{checked(function, call(opcode, {left->result, right->result}, mask), mask), scale};
+    return Number{checked(function, call(opcode, {left->result, right->result})), scale};
   }
   const unsigned scale = std::max(left->scale, right->scale);
-  const auto a = scaled(*left, scale, mask), b = scaled(*right, scale, mask);
+  const auto a = scaled(*left, scale), b = scaled(*right, scale);
   if (!a || !b) return std::nullopt;
-  return Number{checked(function, call(opcode, {*a, *b}, mask), mask), scale};
+  return Number{checked(function, call(opcode, {*a, *b})), scale};
 }
 
-std::optional<Number> NumberTranslator::whole_division(Item_func& function, Opcode opcode, Register mask) {
+std::optional<Number> NumberTranslator::whole_division(Item_func& function, Opcode opcode) {
   Item& dividend = *function.arguments()[0];
   Item& divisor = *function.arguments()[1];
   if (function.cmp_type() != INT_RESULT || dividend.cmp_type() != INT_RESULT ||
       divisor.cmp_type() != INT_RESULT)
     return std::nullopt;
-  const auto left = translate(dividend, mask);
+  const auto left = translate(dividend);
   if (!left) return std::nullopt;
-  const auto right = translate(divisor, mask);
+  const auto right = translate(divisor);
   if (!right) return std::nullopt;
-  return Number{checked(function, call(opcode, {left->result, right->result}, mask), mask), 0};
+  return Number{checked(function, divide(opcode, left->result, right->result)), 0};
 }
 
-std::optional<Number> NumberTranslator::negative(Item_func& function, Register mask) {
-  const auto number = translate(*function.arguments()[0], mask);
+Program::Register NumberTranslator::divide(Opcode opcode, Register dividend, Register divisor) {
+  const auto modes = columns_.sources().thd().variables.sql_mode;
+  return program_.divide(opcode, dividend, divisor, (modes & MODE_ERROR_FOR_DIVISION_BY_ZERO) != 0);
+}
+
+std::optional<Number> NumberTranslator::negative(Item_func& function) {
+  const auto number = translate(*function.arguments()[0]);
   if (!number) return std::nullopt;
   const bool real = program_.kind(number->result) == Program::Kind::Real;
   if (real != is_real(function)) return std::nullopt;
-  const Register result = real
-                              ? call(Opcode::Multiply, {number->result, program_.constant(-1.0)}, mask)
-                              : call(Opcode::Subtract, {program_.constant(int64_t{0}), number->result}, mask);
+  const Register result = real ? call(Opcode::Multiply, {number->result, program_.constant(-1.0)})
+                               : call(Opcode::Subtract, {program_.constant(int64_t{0}), number->result});
   return Number{result, number->scale};
 }
 
-std::optional<Number> NumberTranslator::column_function(Item_func& function, Register mask) {
+std::optional<Number> NumberTranslator::column_function(Item_func& function) {
   if (function.argument_count() != 1) return std::nullopt;
   const auto plain = columns_.field_of(*function.arguments()[0]);
   if (!plain) return std::nullopt;
@@ -425,33 +425,30 @@ std::optional<Number> NumberTranslator::column_function(Item_func& function, Reg
   if (applied == nullptr) return std::nullopt;
   const auto scanned = scan_column(*field);
   if (!scanned) return std::nullopt;
-  return Number{program_.function(columns_.position_of(field), *scanned, std::move(applied), mask), 0};
+  return Number{program_.function(columns_.position_of(field), *scanned, std::move(applied)), 0};
 }
 
-std::optional<Number> NumberTranslator::switched(Item_func& function, Register mask) {
+std::optional<Number> NumberTranslator::switched(Item_func& function) {
   // The conditions, their results, and what is left when none of them is TRUE.
-  const Register outer = mask;
   Item** const arguments = function.arguments();
   const bool is_if = dynamic_cast<Item_func_if*>(&function) != nullptr;
   const uint conditions = is_if ? 1 : function.argument_count() / 2;
   const bool has_else = is_if || function.argument_count() % 2 != 0;
   std::vector<std::pair<Register, Register>> cases;
   for (uint i = 0; i < conditions; ++i) {
-    const auto condition = is_true(*arguments[i], mask);
+    const auto condition = is_true(*arguments[i]);
     if (!condition) return std::nullopt;
-    const Register taken = masked(mask, *condition);
-    const auto number = translate(*arguments[conditions + i], taken);
+    const auto number = translate(*arguments[conditions + i]);
     if (!number) return std::nullopt;
-    const auto result = as(function, *number, taken);
+    const auto result = as(function, *number);
     if (!result) return std::nullopt;
     cases.emplace_back(*condition, *result);
-    mask = masked(mask, call(Opcode::Not, {*condition}));
   }
   std::optional<Register> result;
   if (has_else) {
-    const auto number = translate(*arguments[function.argument_count() - 1], mask);
+    const auto number = translate(*arguments[function.argument_count() - 1]);
     if (!number) return std::nullopt;
-    result = as(function, *number, mask);
+    result = as(function, *number);
   } else {
     result = program_.null(is_real(function) ? Program::Kind::Real : Program::Kind::Integer);
   }
@@ -459,28 +456,25 @@ std::optional<Number> NumberTranslator::switched(Item_func& function, Register m
   for (size_t i = cases.size(); i-- > 0;)
     result = call(Opcode::Choose, {cases[i].first, cases[i].second, *result});
   const unsigned scale = is_exact(function) && function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
-  return Number{checked(function, *result, outer), scale};
+  return Number{checked(function, *result), scale};
 }
 
-std::optional<Number> NumberTranslator::first_not_null(Item_func& function, Register mask) {
+std::optional<Number> NumberTranslator::first_not_null(Item_func& function) {
   std::vector<Register> results;
-  const Register outer = mask;
   for (uint i = 0; i < function.argument_count(); ++i) {
-    const auto number = translate(*function.arguments()[i], mask);
+    const auto number = translate(*function.arguments()[i]);
     if (!number) return std::nullopt;
-    const auto result = as(function, *number, mask);
+    const auto result = as(function, *number);
     if (!result) return std::nullopt;
     results.push_back(*result);
-    mask = masked(mask, call(Opcode::IsNull, {*result}));
   }
   Register result = results.back();
-  for (size_t i = results.size() - 1; i-- > 0;)
-    result = call(Opcode::Choose, {call(Opcode::IsNull, {results[i]}), result, results[i]});
+  for (size_t i = results.size() - 1; i-- > 0;) result = call(Opcode::Coalesce, {results[i], result});
   const unsigned scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
-  return Number{checked(function, result, outer), scale};
+  return Number{checked(function, result), scale};
 }
 
-std::optional<Program::Register> NumberTranslator::truth(Item& item, Register mask) {
+std::optional<Program::Register> NumberTranslator::truth(Item& item) {
   if (item.type() == Item::COND_ITEM) {
     auto& condition = static_cast<Item_cond&>(item);
     const bool all = condition.functype() == Item_func::COND_AND_FUNC;
@@ -488,12 +482,9 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item, Register ma
     std::optional<Register> result;
     List_iterator<Item> parts(*condition.argument_list());
     while (Item* part = parts++) {
-      const auto next = truth(*part->real_item(), mask);
+      const auto next = truth(*part->real_item());
       if (!next) return std::nullopt;
       result = result ? call(all ? Opcode::And : Opcode::Or, {*result, *next}) : *next;
-      // What has decided is not asked further.
-      const Register decided = call(Opcode::IsTrue, {all ? call(Opcode::Not, {*result}) : *result});
-      mask = masked(mask, call(Opcode::Not, {decided}));
     }
     return result;
   }
@@ -501,21 +492,21 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item, Register ma
   auto& function = static_cast<Item_func&>(item);
   switch (function.functype()) {
     case Item_func::EQ_FUNC:
-      return comparison(function, Opcode::Equal, false, mask);
+      return comparison(function, Opcode::Equal);
     case Item_func::EQUAL_FUNC:
-      return comparison(function, Opcode::SameOrNull, false, mask);
+      return comparison(function, Opcode::SameOrNull);
     case Item_func::NE_FUNC:
-      return comparison(function, Opcode::NotEqual, false, mask);
+      return comparison(function, Opcode::NotEqual);
     case Item_func::LT_FUNC:
-      return comparison(function, Opcode::Less, false, mask);
+      return comparison(function, Opcode::Less);
     case Item_func::LE_FUNC:
-      return comparison(function, Opcode::LessEqual, false, mask);
+      return comparison(function, Opcode::LessEqual);
     case Item_func::GT_FUNC:
-      return comparison(function, Opcode::Less, true, mask);
+      return comparison(function, Opcode::Greater);
     case Item_func::GE_FUNC:
-      return comparison(function, Opcode::LessEqual, true, mask);
+      return comparison(function, Opcode::GreaterEqual);
     case Item_func::NOT_FUNC: {
-      const auto inner = truth(*function.arguments()[0]->real_item(), mask);
+      const auto inner = truth(*function.arguments()[0]->real_item());
       return inner ? std::optional(call(Opcode::Not, {*inner})) : std::nullopt;
     }
     case Item_func::ISNULL_FUNC:
@@ -523,88 +514,84 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item, Register ma
       if (!function.arguments()[0]->maybe_null()) return program_.constant(int64_t{0});
       [[fallthrough]];
     case Item_func::ISNOTNULL_FUNC: {
-      const auto inner = translate(*function.arguments()[0], mask);
+      const auto inner = translate(*function.arguments()[0]);
       if (!inner) return std::nullopt;
       const Register null = call(Opcode::IsNull, {inner->result});
       return function.functype() == Item_func::ISNULL_FUNC ? null : call(Opcode::Not, {null});
     }
     case Item_func::BETWEEN:
-      return between(function, mask);
+      return between(function);
     case Item_func::IN_FUNC:
-      return in_list(function, mask);
+      return in_list(function);
     default:
       return std::nullopt;
   }
 }
 
 std::optional<Program::Register> NumberTranslator::exact_comparison(Opcode opcode, const Number& left,
-                                                                    const Number& right, Register mask) {
+                                                                    const Number& right) {
   const unsigned scale = std::max(left.scale, right.scale);
-  const auto a = scaled(left, scale, mask), b = scaled(right, scale, mask);
+  const auto a = scaled(left, scale), b = scaled(right, scale);
   if (!a || !b) return std::nullopt;
   return call(opcode, {*a, *b});
 }
 
-std::optional<Program::Register> NumberTranslator::between(Item_func& function, Register mask) {
+std::optional<Program::Register> NumberTranslator::between(Item_func& function) {
   Item** const arguments = function.arguments();
   if (!std::ranges::all_of(std::span(arguments, 3), [](const Item* item) { return is_exact(*item); }))
     return std::nullopt;
-  const auto value = translate(*arguments[0], mask);
+  const auto value = translate(*arguments[0]);
   if (!value) return std::nullopt;
-  // The server asks no further for NULL.
-  mask = masked(mask, call(Opcode::Not, {call(Opcode::IsNull, {value->result})}));
-  const auto low = translate(*arguments[1], mask);
+  const auto low = translate(*arguments[1]);
   if (!low) return std::nullopt;
-  const auto high = translate(*arguments[2], mask);
+  const auto high = translate(*arguments[2]);
   if (!high) return std::nullopt;
-  const auto above = exact_comparison(Opcode::LessEqual, *low, *value, mask);
-  const auto below = exact_comparison(Opcode::LessEqual, *value, *high, mask);
-  if (!above || !below) return std::nullopt;
-  const Register result = call(Opcode::And, {*above, *below});
+  const unsigned scale = std::max({value->scale, low->scale, high->scale});
+  const auto a = scaled(*value, scale), b = scaled(*low, scale), c = scaled(*high, scale);
+  if (!a || !b || !c) return std::nullopt;
+  const Register result = call(Opcode::Between, {*a, *b, *c});
   return static_cast<Item_func_between&>(function).negated ? call(Opcode::Not, {result}) : result;
 }
 
-std::optional<Program::Register> NumberTranslator::in_list(Item_func& function, Register mask) {
+std::optional<Program::Register> NumberTranslator::in_list(Item_func& function) {
   const std::span<Item*> arguments(function.arguments(), function.argument_count());
   if (arguments.size() > most_in_list ||
       !std::ranges::all_of(arguments, [](const Item* item) { return is_exact(*item); }))
     return std::nullopt;
-  const auto value = translate(*arguments[0], mask);
+  auto value = translate(*arguments[0]);
   if (!value) return std::nullopt;
-  mask = masked(mask, call(Opcode::Not, {call(Opcode::IsNull, {value->result})}));
   std::optional<Register> result;
   for (Item* const item : arguments.subspan(1)) {
-    const auto other = translate(*item, mask);
+    const auto other = translate(*item);
     if (!other) return std::nullopt;
-    const auto equal = exact_comparison(Opcode::Equal, *value, *other, mask);
+    const auto equal = exact_comparison(Opcode::Equal, *value, *other);
     if (!equal) return std::nullopt;
     result = result ? call(Opcode::Or, {*result, *equal}) : *equal;
-    // What has been found is not looked for further.
-    mask = masked(mask, call(Opcode::Not, {call(Opcode::IsTrue, {*equal})}));
+    // The server asks for it once.
+    value->result = call(Opcode::Silenced, {value->result});
   }
   return static_cast<Item_func_in&>(function).negated ? call(Opcode::Not, {*result}) : *result;
 }
 
-std::optional<Program::Register> NumberTranslator::comparison(Item_func& function, Opcode opcode, bool turned,
-                                                              Register mask) {
+std::optional<Program::Register> NumberTranslator::comparison(Item_func& function, Opcode opcode) {
   const auto* const compares = dynamic_cast<Item_bool_rowready_func2*>(&function);
   if (compares == nullptr) return std::nullopt;
-  Item& first = *function.arguments()[turned ? 1 : 0];
-  Item& second = *function.arguments()[turned ? 0 : 1];
+  Item& first = *function.arguments()[0];
+  Item& second = *function.arguments()[1];
   const auto as = compared_as(*compares->compare_type_handler());
   if (!as) return std::nullopt;
   if (*as == ComparedAs::Moment) {
     const auto a = moment(first), b = moment(second);
     return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
   }
-  const auto left = translate(first, mask);
+  const auto left = translate(first);
   if (!left) return std::nullopt;
-  const auto right = translate(second, mask);
+  const auto right = translate(second);
   if (!right) return std::nullopt;
-  if (*as == ComparedAs::Exact) return exact_comparison(opcode, *left, *right, mask);
+  if (*as == ComparedAs::Exact) return exact_comparison(opcode, *left, *right);
   // Of a fixed number of decimals both, they are compared with a tolerance.
   if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
-  const auto a = as_real(*left, mask), b = as_real(*right, mask);
+  const auto a = as_real(*left), b = as_real(*right);
   return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
 }
 
@@ -635,7 +622,7 @@ std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate&
   return program_.matches(predicate, columns_.position_of(*field), *scanned);
 }
 
-std::optional<Program::Register> NumberTranslator::is_true(Item& item, Register mask) {
+std::optional<Program::Register> NumberTranslator::is_true(Item& item) {
   Item& real = *item.real_item();
   // What an outer join has no row of may be NULL, though the column is not.
   const auto source = columns_.sources().only_one_of(real);
@@ -650,16 +637,15 @@ std::optional<Program::Register> NumberTranslator::is_true(Item& item, Register 
     std::optional<Register> result;
     List_iterator<Item> parts(*condition.argument_list());
     while (Item* part = parts++) {
-      const auto next = is_true(*part, mask);
+      const auto next = is_true(*part);
       if (!next) return std::nullopt;
       result = result ? call(all ? Opcode::And : Opcode::Or, {*result, *next}) : *next;
-      mask = masked(mask, all ? *result : call(Opcode::Not, {*result}));
     }
     return result;
   }
-  if (const auto result = truth(real, mask)) return call(Opcode::IsTrue, {*result});
+  if (const auto result = truth(real)) return call(Opcode::IsTrue, {*result});
   if (item.cmp_type() != INT_RESULT) return std::nullopt;
-  const auto number = translate(item, mask);
+  const auto number = translate(item);
   return number ? std::optional(call(Opcode::IsTrue, {number->result})) : std::nullopt;
 }
 

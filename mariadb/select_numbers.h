@@ -1,7 +1,7 @@
 // Translates the server's expressions to a Program of the library, where it computes exactly what the server
 // would: whole numbers, DECIMAL as whole numbers of its last digit, DOUBLE, comparisons of them, parts of
-// times, lengths, CASE and its like. What the program cannot compute for some row it says (Program), so that
-// the statement is run again with the server's own evaluation. Belongs to the connection's thread.
+// times, lengths, CASE and its like. Of a row that the program does not compute it says so (Failure), so that
+// the server is asked. Belongs to the connection's thread.
 #pragma once
 
 #include <memory>
@@ -114,42 +114,37 @@ class NumberTranslator {
   /// What `translate` gives; when that is nothing, program and columns are as they were.
   template <typename Translate>
   auto or_nothing(Translate&& translate);
-  std::optional<Number> translate(Item& item, Register mask);
-  std::optional<Number> column(Item& item, Register mask);
+  std::optional<Number> translate(Item& item);
+  std::optional<Number> column(Item& item);
   std::optional<Number> constant(Item& item);
   /// The moment that a column of days, or of days and times, has.
   std::optional<Register> moment(Item& item);
-  std::optional<Number> arithmetic(Item_func& function, Opcode opcode, Register mask);
-  std::optional<Number> whole_division(Item_func& function, Opcode opcode, Register mask);
-  std::optional<Number> negative(Item_func& function, Register mask);
-  std::optional<Number> column_function(Item_func& function, Register mask);
-  std::optional<Number> switched(Item_func& function, Register mask);
-  std::optional<Number> first_not_null(Item_func& function, Register mask);
+  std::optional<Number> arithmetic(Item_func& function, Opcode opcode);
+  std::optional<Number> whole_division(Item_func& function, Opcode opcode);
+  std::optional<Number> negative(Item_func& function);
+  std::optional<Number> column_function(Item_func& function);
+  std::optional<Number> switched(Item_func& function);
+  std::optional<Number> first_not_null(Item_func& function);
   /// TRUE, FALSE or NULL.
-  std::optional<Register> truth(Item& item, Register mask);
-  /// `turned`: the sides change places.
-  std::optional<Register> comparison(Item_func& function, Opcode opcode, bool turned, Register mask);
-  std::optional<Register> exact_comparison(Opcode opcode, const Number& left, const Number& right,
-                                           Register mask);
-  std::optional<Register> between(Item_func& function, Register mask);
-  std::optional<Register> in_list(Item_func& function, Register mask);
-  std::optional<Register> is_true(Item& item, Register mask);
+  std::optional<Register> truth(Item& item);
+  std::optional<Register> comparison(Item_func& function, Opcode opcode);
+  std::optional<Register> exact_comparison(Opcode opcode, const Number& left, const Number& right);
+  std::optional<Register> between(Item_func& function);
+  std::optional<Register> in_list(Item_func& function);
+  std::optional<Register> is_true(Item& item);
   /// `source`: the number of the table whose columns it reads.
   std::optional<Register> of_predicate(const Predicate& predicate, size_t source);
 
   /// The number as the item's type has it: of its decimals, or DOUBLE. Nothing: digits would be lost.
-  std::optional<Register> as(Item& item, const Number& number, Register mask);
-  std::optional<Register> as_real(const Number& number, Register mask);
-  std::optional<Register> scaled(const Number& number, unsigned scale, Register mask);
-  /// Ends the run where an UNSIGNED result is below 0.
-  Register checked(const Item& item, Register result, Register mask);
-  Register call(Opcode opcode, std::initializer_list<Register> inputs, Register mask = Program::none) {
-    return program_.call(opcode, {inputs.begin(), inputs.size()}, mask);
+  std::optional<Register> as(Item& item, const Number& number);
+  std::optional<Register> as_real(const Number& number);
+  std::optional<Register> scaled(const Number& number, unsigned scale);
+  /// Not known where an UNSIGNED result is below 0.
+  Register checked(const Item& item, Register result);
+  Register call(Opcode opcode, std::initializer_list<Register> inputs) {
+    return program_.call(opcode, {inputs.begin(), inputs.size()});
   }
-  /// Rows of `mask` for which a condition is, or is not, TRUE.
-  Register masked(Register mask, Register condition) {
-    return mask == Program::none ? condition : call(Opcode::And, {mask, condition});
-  }
+  Register divide(Opcode opcode, Register dividend, Register divisor);
 
   ScanColumns& columns_;
   Program& program_;

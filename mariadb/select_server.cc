@@ -33,6 +33,33 @@ ByteView ordered_bytes(WideInteger number, Arena& arena) {
 
 }  // namespace
 
+namespace {
+
+/// As a program would have it; nothing: it has more than 64 bits.
+std::optional<Value> number_of(Item& item) {
+  if (item.cmp_type() == REAL_RESULT) {
+    const double number = item.val_real();
+    return item.null_value ? Value{} : Value::of(order_double(number + 0.0));
+  }
+  if (item.cmp_type() == INT_RESULT) {
+    const longlong number = item.val_int();
+    if (item.null_value) return Value{};
+    if (item.unsigned_flag && number < 0) return std::nullopt;
+    return Value::of(order_signed(number, sizeof(int64_t)));
+  }
+  my_decimal buffer;
+  const my_decimal* const decimal = item.val_decimal(&buffer);
+  if (decimal == nullptr || item.null_value) return Value{};
+  const HugeInteger number = huge_number(*decimal, item.decimals);
+  const auto low = static_cast<int64_t>(number.words[0]);
+  const uint64_t sign = low < 0 ? ~uint64_t{0} : 0;
+  if (std::ranges::any_of(std::span(number.words).subspan(1), [sign](uint64_t word) { return word != sign; }))
+    return std::nullopt;
+  return Value::of(order_signed(low, sizeof(int64_t)));
+}
+
+}  // namespace
+
 bool is_function_of_row(Item& item, const SourceTables& sources) {
   return is_made_of_columns(item) && (item.used_tables() & PSEUDO_TABLE_BITS) == 0 &&
          sources.has_all_columns_of(item);
@@ -102,6 +129,7 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
       if (item.get_date(thd, &time, options)) return {};
       return Value::of(order_signed(pack_time(&time), sizeof(longlong)));
     }
+    case ServerValue::Number:
     case ServerValue::Equal:
     case ServerValue::Image:
       break;
@@ -112,10 +140,13 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
 
 ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources,
                                      const std::vector<const Field*>& columns,
-                                     const std::vector<Item*>& conditions, const std::vector<Value>& values)
+                                     const std::vector<bool>& scaled, const std::vector<Item*>& conditions,
+                                     const std::vector<Value>& values)
     : sources_(std::move(sources)), thd_(sources_->thd()), fields_(columns), written_(columns.size()) {
-  for (const Field* column : columns)
-    columns_.push_back(column == nullptr ? SourceField() : SourceField(*column, *sources_));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Field* const column = columns[i];
+    columns_.push_back(column == nullptr ? SourceField() : SourceField(*column, *sources_, scaled[i]));
+  }
   for (Item* condition : conditions)
     conditions_.push_back(make({.item = condition, .kind = ServerValue::Truth}));
   for (const Value& value : values) values_.push_back(make(value));
@@ -141,6 +172,11 @@ Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
     case ServerValue::Truth:
     case ServerValue::Bits:
       return ScanColumn{.integer = true, .type = Type::Unsigned, .width = sizeof(uint64_t)};
+    case ServerValue::Number: {
+      const bool real = value.item->cmp_type() == REAL_RESULT;
+      return ScanColumn{
+          .integer = true, .type = real ? Type::Double : Type::Signed, .width = sizeof(int64_t)};
+    }
     case ServerValue::Real:
       return ScanColumn{.integer = true, .type = Type::Double, .width = sizeof(double)};
     case ServerValue::Exact:
@@ -187,8 +223,20 @@ Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool
     values[i] = value_of(values_[i], rows, row);
     if (thd->is_error()) return failed();
     if (any_raised_) return fail(ErrorCode::Unsupported, "a key of a join warns of a row, or fails");
+    if (any_wide_) return fail(ErrorCode::Unsupported, "a number has more than 64 bits");
   }
   return true;
+}
+
+/// The first one may be an error, or be caught by who called the statement.
+void ServerExpressions::count_divisions(uint64_t divisions) {
+  Diagnostics_area& conditions = *thd_.get_stmt_da();
+  const char* const text = ER_THD(&thd_, ER_DIVISION_BY_ZERO);
+  const ulong before = conditions.current_statement_warn_count();
+  push_warning(&thd_, Sql_condition::WARN_LEVEL_WARN, ER_DIVISION_BY_ZERO, text);
+  if (thd_.is_error() || conditions.current_statement_warn_count() == before) return;
+  while (--divisions != 0)
+    conditions.push_warning(&thd_, ER_DIVISION_BY_ZERO, "22012", Sql_condition::WARN_LEVEL_WARN, text);
 }
 
 Value ServerExpressions::value_of(Expression& expression, const RowBatch& rows, uint32_t row) {
@@ -213,6 +261,11 @@ Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& 
     columns_[column].write(rows.columns[column]->value(row));
   }
   Item& item = *expression.value.item;
+  if (expression.value.kind == ServerValue::Number) {
+    const auto number = number_of(item);
+    any_wide_ = any_wide_ || !number;
+    return number.value_or(Stored{});
+  }
   if (expression.value.kind == ServerValue::Equal) {
     const RaisedConditions raised(thd_);
     const Stored value = expression.value.equal->value_of(item, thd_, bytes);

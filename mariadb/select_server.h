@@ -30,14 +30,15 @@ bool has_huge_sum(const Item& item);
 enum class ServerValue : uint8_t {
   Presence,  // NULL or not
   Truth,     // 0, 1 or NULL
-  Exact,  // a whole number, times 10^decimals, of 16 bytes, or of 32 where it may have more than 28 digits:
-          // as GroupingPlan says
-  Real,   // DOUBLE
-  Bits,   // BIGINT UNSIGNED
-  Text,   // a string, in the order of its collation
-  Time,   // a date or time, as a whole number in its order
-  Equal,  // what stands for it as a side of an equality
-  Image,  // what a field of the server's has when the item has been stored in it
+  Exact,   // a whole number, times 10^decimals, of 16 bytes, or of 32 where it may have more than 28 digits:
+           // as GroupingPlan says
+  Number,  // the same in 64 bits, or DOUBLE: as programs say
+  Real,    // DOUBLE
+  Bits,    // BIGINT UNSIGNED
+  Text,    // a string, in the order of its collation
+  Time,    // a date or time, as a whole number in its order
+  Equal,   // what stands for it as a side of an equality
+  Image,   // what a field of the server's has when the item has been stored in it
 };
 
 /// What an item's value is sorted by; nothing: not here.
@@ -46,7 +47,7 @@ std::optional<ServerValue> kind_of_order(const Item& item);
 /// has.
 Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes);
 
-class ServerExpressions final : public HostExpressions {
+class ServerExpressions final : public FallbackExpressions {
  public:
   struct Value {
     Item* item = nullptr;
@@ -54,17 +55,22 @@ class ServerExpressions final : public HostExpressions {
     Field* field = nullptr;              // Image
     const EqualValues* equal = nullptr;  // Equal; it outlives the expressions
   };
-  /// `columns`: those of the rows. The items and the tables outlive it.
+  /// `columns`: those of the rows; of these, `scaled` ones have DECIMALs as scaled numbers. The items and the
+  /// tables outlive it.
   ServerExpressions(std::shared_ptr<const SourceTables> sources, const std::vector<const Field*>& columns,
-                    const std::vector<Item*>& conditions, const std::vector<Value>& values);
+                    const std::vector<bool>& scaled, const std::vector<Item*>& conditions,
+                    const std::vector<Value>& values);
   ~ServerExpressions() override;
   /// What the columns of `values` are, in order.
   static Result<ScanColumn> type_of(const Value& value);
 
   /// ErrorCode::Unsupported: what is computed as a side of an equality raises a warning or an error, which
-  /// the statement is not told of: maybe no pair of rows does that.
+  /// the statement is not told of: maybe no pair of rows does that; or a Number has more than 64 bits.
   Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins,
                        std::span<hailstone::Value> values) override;
+  /// As many conditions as the server keeps.
+  uint64_t most_told() const override { return thd_.variables.max_error_count; }
+  void count_divisions(uint64_t divisions) override;
 
  private:
   using Stored = hailstone::Value;
@@ -90,6 +96,7 @@ class ServerExpressions final : public HostExpressions {
   std::vector<uint64_t> written_;  // of each column: the number of the row whose value the record has
   uint64_t row_ = 0;               // among all that were computed
   bool any_raised_ = false;        // by sides of equalities
+  bool any_wide_ = false;          // of numbers
   Arena bytes_;                    // of the batch's values
 };
 

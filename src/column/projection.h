@@ -39,6 +39,7 @@ struct Batch {
   uint32_t rows = 0;
   std::vector<ColumnVector> columns;  // in the order asked for
   ColumnVector places;                // of the rows, with Scans::add_places() only
+  uint64_t order = 0;                 // of Scans::each_batch(): rows of a smaller one come before
   Arena scratch;
   std::vector<std::shared_ptr<const BlockCache::Entry>> pins;
 

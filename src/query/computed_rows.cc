@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutex.h"
+#include "query/aside_rows.h"
 
 namespace hailstone {
 
@@ -32,10 +34,58 @@ Computation::Column Computation::Column::of(const Program& program, Program::Reg
           .result = result};
 }
 
+/// The rows that are put aside, once there are any, by threads that share it.
+struct ComputedRows::Aside {
+  Aside(const ComputedRows& all, unsigned used) : rows(all), threads(used), by_thread(used) {}
+
+  /// What each thread has done by itself.
+  struct OfThread {
+    bool any = false;
+    uint64_t rows = 0;       // put aside
+    uint64_t divisions = 0;  // by zero, of rows that were not put aside
+  };
+
+  Status add(unsigned part, const RowBatch& batch, std::span<const uint16_t> chosen) {
+    OfThread& own = by_thread[part];
+    own.rows += chosen.size();
+    if (!std::exchange(own.any, true)) HAILSTONE_TRY(make_kept(batch));
+    return kept->add(part, batch, chosen, [this, part] {
+      return part == 0 ? rows.check_interruption() : rows.check_interruption_seen();
+    });
+  }
+
+  const ComputedRows& rows;
+  const unsigned threads;
+  std::vector<OfThread> by_thread;
+  std::unique_ptr<AsideRows> kept;
+
+ private:
+  /// The first row tells which columns batches have.
+  Status make_kept(const RowBatch& batch) {
+    const MutexLock guard(mutex_);
+    if (kept != nullptr) return {};
+    std::vector<AsideRows::Column> columns;
+    for (size_t i = 0; i < batch.columns.size(); ++i) {
+      if (batch.columns[i] == nullptr) continue;
+      // Behind the source's own there are places.
+      ScanColumn column{.integer = true, .type = Type::Unsigned, .width = sizeof(uint64_t)};
+      if (i < rows.source_columns_) {
+        HAILSTONE_ASSIGN(column, rows.source_->column(i));
+      }
+      columns.push_back({.position = static_cast<uint16_t>(i), .column = column});
+    }
+    kept = std::make_unique<AsideRows>(rows.scans(), std::move(columns), batch.columns.size(), threads,
+                                       rows.counts_.host);
+    return {};
+  }
+  Mutex mutex_;
+};
+
 /// What one thread computes.
 class ComputedRows::Worker {
  public:
-  explicit Worker(const ComputedRows& rows) : computation_(rows.computation_), counts_(rows.counts_) {
+  Worker(const ComputedRows& rows, const Computation& computation)
+      : computation_(computation), counts_(rows.counts_) {
     if (computation_.conditions != nullptr) conditions_.emplace(computation_.conditions);
     if (computation_.values != nullptr) values_.emplace(computation_.values);
     has_places_ = rows.has_places_;
@@ -46,34 +96,52 @@ class ComputedRows::Worker {
     }
   }
 
-  /// The rows for which the program's conditions hold; there may be none.
+  /// The rows of the batch that are left when the program's conditions have been looked at: those that pass,
+  /// and, as the fallback is to be asked of them, those that have a failure; failures() tells. There may be
+  /// none.
   Status filter(const RowBatch& batch, unsigned part, RowBatch& rows) {
-    columns_.assign(batch.columns.begin(), batch.columns.end());
-    rows = {.rows = batch.rows, .columns = columns_};
+    begin(batch, rows);
     if (!conditions_) return {};
-    return counted(counts_.filter, part, rows, [&] { return filter(rows); });
+    return counted(counts_.filter, part, rows, [&]() -> Status {
+      conditions_->run(rows);
+      const Computed& passes = conditions_->result(computation_.passes);
+      if (computation_.fallback == nullptr) HAILSTONE_TRY(check_failures(passes, rows.rows));
+      find_true_rows(passes, rows.rows, chosen_);
+      if (passes.any_failures) keep_failures(passes, rows.rows);
+      keep_chosen(rows);
+      return {};
+    });
   }
 
   /// Goes on from `row` to the first of the rows that filter() has left for which the host's conditions hold.
   /// False: there is none.
   Result<bool> find(const RowBatch& rows, uint32_t& row) {
-    if (computation_.host == nullptr || row == rows.rows) return row != rows.rows;
+    HostExpressions* const host = computation_.host.get();
+    if ((host == nullptr && failures_.empty()) || row == rows.rows) return row != rows.rows;
     const OperatorWork work(counts_.host, 0);
     for (; row != rows.rows; ++row) {
-      HAILSTONE_ASSIGN(const bool passes, computation_.host->compute(rows, row, row == 0, {}));
+      const bool failed = !failures_.empty() && failures_[row] != 0;
+      if (host == nullptr && !failed) return true;
+      HostExpressions& asked = failed ? *computation_.fallback : *host;
+      HAILSTONE_ASSIGN(const bool passes, asked.compute(rows, row, row == 0, {}));
       work.add_rows(1, passes ? 1 : 0);
       if (passes) return true;
     }
     return false;
   }
 
-  /// The rows that pass, with what is computed of them; there may be none.
-  Status compute(const RowBatch& batch, unsigned part, RowBatch& rows) {
+  /// The rows that pass, with what is computed of them; there may be none. `aside` gets those that have
+  /// failures; null: the fallback is asked at once, of conditions only.
+  Status compute(const RowBatch& batch, unsigned part, Aside* aside, RowBatch& rows) {
     HAILSTONE_TRY(filter(batch, part, rows));
+    if (!failures_.empty())
+      HAILSTONE_TRY(aside != nullptr ? put_aside(rows, part, *aside) : ask_at_once(rows));
     if (computation_.host != nullptr && rows.rows != 0)
       HAILSTONE_TRY(counted(counts_.host, part, rows, [&] { return ask_host(rows); }));
     if (rows.rows == 0) return {};
-    if (values_) HAILSTONE_TRY(counted(counts_.compute, part, rows, [&] { return values_->run(rows); }));
+    if (values_)
+      HAILSTONE_TRY(counted(counts_.compute, part, rows, [&] { return compute_values(rows, part, aside); }));
+    if (rows.rows == 0) return {};
     const ColumnVector* const places = has_places_ ? columns_.back() : nullptr;
     if (has_places_) columns_.pop_back();
     for (size_t i = 0; i < computed_.size(); ++i) {
@@ -100,11 +168,10 @@ class ComputedRows::Worker {
     return {};
   }
 
-  Status filter(RowBatch& rows) {
-    HAILSTONE_TRY(conditions_->run(rows));
-    find_true_rows(conditions_->result(computation_.passes), rows.rows, chosen_);
-    keep_chosen(rows);
-    return {};
+  void begin(const RowBatch& batch, RowBatch& rows) {
+    columns_.assign(batch.columns.begin(), batch.columns.end());
+    rows = {.rows = batch.rows, .columns = columns_, .order = batch.order};
+    failures_.clear();
   }
 
   void keep_chosen(RowBatch& rows) {
@@ -118,6 +185,91 @@ class ComputedRows::Worker {
     }
     rows.rows = static_cast<uint32_t>(chosen_.size());
     rows.columns = columns_;
+  }
+
+  /// Adds to chosen_ the rows whose condition has a failure; failures_ gets those of all that are chosen.
+  void keep_failures(const Computed& passes, uint32_t rows) {
+    std::vector<uint16_t>& passing = passing_;
+    std::swap(passing, chosen_);
+    chosen_.clear();
+    size_t next = 0;
+    for (uint32_t row = 0; row < rows; ++row) {
+      const bool passed = next < passing.size() && passing[next] == row;
+      next += passed ? 1 : 0;
+      const Failure failure = passes.failures[row];
+      if (!passed && failure == 0) continue;
+      chosen_.push_back(static_cast<uint16_t>(row));
+      failures_.push_back(failure);
+      passed_.resize(failures_.size());
+      passed_.back() = passed ? 1 : 0;
+    }
+  }
+
+  /// Divides the rows, of which failures_ tells, and whether they have passed otherwise passed_.
+  Status put_aside(RowBatch& rows, unsigned part, Aside& aside) {
+    Aside::OfThread& own = aside.by_thread[part];
+    const uint64_t most = computation_.fallback->most_told();
+    chosen_.clear();
+    aside_.clear();
+    for (uint32_t row = 0; row < rows.rows; ++row) {
+      const Failure failure = failures_[row];
+      if (failure == 0) {
+        chosen_.push_back(static_cast<uint16_t>(row));
+      } else if (failure <= most_divisions && own.rows + aside_.size() >= most) {
+        own.divisions += failure;
+        if (passed_[row] != 0) chosen_.push_back(static_cast<uint16_t>(row));
+      } else {
+        aside_.push_back(static_cast<uint16_t>(row));
+      }
+    }
+    failures_.clear();
+    if (!aside_.empty()) HAILSTONE_TRY(aside.add(part, rows, aside_));
+    keep_chosen(rows);
+    return {};
+  }
+
+  /// Of a condition.
+  Status ask_at_once(RowBatch& rows) {
+    const OperatorWork work(counts_.host, 0);
+    chosen_.clear();
+    for (uint32_t row = 0; row < rows.rows; ++row) {
+      bool passes = true;
+      if (failures_[row] != 0) {
+        HAILSTONE_ASSIGN(passes, computation_.fallback->compute(rows, row, chosen_.empty(), {}));
+        work.add_rows(1, passes ? 1 : 0);
+      }
+      if (passes) chosen_.push_back(static_cast<uint16_t>(row));
+    }
+    failures_.clear();
+    keep_chosen(rows);
+    return {};
+  }
+
+  Status compute_values(RowBatch& rows, unsigned part, Aside* aside) {
+    values_->run(rows);
+    bool any = false, any_wide = false;
+    for (const auto& column : computation_.columns) {
+      if (column.result == Program::none) continue;
+      const Computed& value = values_->result(column.result);
+      if (!value.any_failures) continue;
+      if (!std::exchange(any, true)) failures_.assign(rows.rows, Failure{0});
+      for (uint32_t row = 0; row < rows.rows; ++row) {
+        failures_[row] = both_failures(failures_[row], value.failures[row]);
+        any_wide |= value.failures[row] == wide_value;
+      }
+    }
+    if (!any) return {};
+    if (std::ranges::all_of(failures_, [](Failure failure) { return failure == 0; })) {
+      failures_.clear();
+      return {};
+    }
+    if (any_wide || aside == nullptr || computation_.fallback == nullptr)
+      return fail(ErrorCode::Unsupported, "an expression has a value that it is not computed for here");
+    passed_.assign(rows.rows, 1);
+    const uint32_t before = rows.rows;
+    HAILSTONE_TRY(put_aside(rows, part, *aside));
+    if (rows.rows != before && rows.rows != 0) values_->run(rows);
+    return {};
   }
 
   Status ask_host(RowBatch& rows) {
@@ -159,13 +311,15 @@ class ComputedRows::Worker {
   std::vector<ColumnVector> computed_;
   std::vector<size_t> of_host_;  // places in computed_
   ColumnVector spare_;
-  std::vector<uint16_t> chosen_;
+  std::vector<uint16_t> chosen_, passing_, aside_;
+  std::vector<Failure> failures_;  // of the rows at hand; empty: there are none
+  std::vector<uint8_t> passed_;    // of the same: whether they pass with the values that they have
   std::vector<Value> host_values_;
 };
 
 /// Where next() is.
 struct ComputedRows::Next {
-  explicit Next(const ComputedRows& all) : worker(all) {}
+  explicit Next(const ComputedRows& all) : worker(all, all.computation_) {}
   Worker worker;
   RowBatch rows = {};
   uint32_t row = 0;  // not yet looked at
@@ -193,12 +347,35 @@ Result<ScanColumn> ComputedRows::column(size_t position) const {
 Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
-  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this);
-  return source_->each_batch(used, [&](unsigned part, const RowBatch& batch) -> Status {
+  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, computation_);
+  Aside aside(*this, used);
+  const TakeRows compute = [&](unsigned part, const RowBatch& batch) -> Status {
     RowBatch rows;
-    HAILSTONE_TRY(workers[part].compute(batch, part, rows));
+    HAILSTONE_TRY(workers[part].compute(batch, part, &aside, rows));
     return rows.rows == 0 ? Status() : take(part, rows);
-  });
+  };
+  HAILSTONE_TRY(source_->each_batch(used, compute));
+  return computation_.fallback == nullptr ? Status() : take_aside(aside, take);
+}
+
+Status ComputedRows::take_aside(Aside& aside, const TakeRows& take) {
+  if (aside.kept != nullptr) {
+    Computation by_host{.columns = computation_.columns, .host = computation_.fallback};
+    for (Computation::Column& column : by_host.columns) column.result = Program::none;
+    Worker worker(*this, by_host);
+    for (;;) {
+      HAILSTONE_TRY(check_interruption());
+      HAILSTONE_ASSIGN(const RowBatch* const batch, aside.kept->next());
+      if (batch == nullptr) break;
+      RowBatch rows;
+      HAILSTONE_TRY(worker.compute(*batch, 0, nullptr, rows));
+      if (rows.rows != 0) HAILSTONE_TRY(take(0, rows));
+    }
+  }
+  uint64_t divisions = 0;
+  for (const Aside::OfThread& own : aside.by_thread) divisions += own.divisions;
+  if (divisions != 0) computation_.fallback->count_divisions(divisions);
+  return {};
 }
 
 Result<const RowBatch*> ComputedRows::next() {
@@ -206,7 +383,7 @@ Result<const RowBatch*> ComputedRows::next() {
   for (;;) {
     HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
     if (batch == nullptr) return nullptr;
-    HAILSTONE_TRY(next_->worker.compute(*batch, 0, next_->rows));
+    HAILSTONE_TRY(next_->worker.compute(*batch, 0, nullptr, next_->rows));
     if (next_->rows.rows != 0) return &next_->rows;
   }
 }

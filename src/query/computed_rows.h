@@ -3,6 +3,9 @@
 //
 // Conditions and columns are registers of programs, computed by the threads that scan; or they are the
 // embedding application's own, which is asked on the caller's thread: then no other one takes part.
+//
+// A row of which a program has a failure is put aside. When all others have been taken, the host is asked of
+// those, in the order of the scans, on the caller's thread: for all that the programs compute.
 #pragma once
 
 #include <atomic>
@@ -25,6 +28,16 @@ class HostExpressions {
   virtual Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins, std::span<Value> values) = 0;
 };
 
+/// Who is asked of rows of which programs have a failure. Called on the caller's thread.
+class FallbackExpressions : public HostExpressions {
+ public:
+  /// So many divisions by zero are to be told of one by one, in the order of their rows; of others it matters
+  /// how many there were.
+  virtual uint64_t most_told() const = 0;
+  /// So many more there were than compute() has met.
+  virtual void count_divisions(uint64_t divisions) = 0;
+};
+
 /// What is to be computed. Immutable.
 struct Computation {
   struct Column {
@@ -41,6 +54,9 @@ struct Computation {
   std::vector<Column> columns = {};
   std::shared_ptr<HostExpressions> host =
       {};  // may be null; its columns are those without a register, in order
+  /// Has all conditions and all columns, in order. Null: a failure ends the run with ErrorCode::Unsupported,
+  /// as does a value of a column that may have more than 64 bits. Not beside `host`.
+  std::shared_ptr<FallbackExpressions> fallback = {};
 
   bool is_empty() const { return conditions == nullptr && columns.empty() && host == nullptr; }
 };
@@ -50,7 +66,7 @@ struct Computation {
 struct RowCounts {
   OperatorCounts* scan = nullptr;     // of a source that is one
   OperatorCounts* filter = nullptr;   // conditions of programs
-  OperatorCounts* host = nullptr;     // what the host computes, conditions and columns
+  OperatorCounts* host = nullptr;     // what the host computes, conditions and columns, also of single rows
   OperatorCounts* compute = nullptr;  // columns of programs
 };
 
@@ -118,6 +134,8 @@ class ComputedRows final : public RowBatches {
  private:
   class Worker;
   struct Next;
+  struct Aside;
+  Status take_aside(Aside& aside, const TakeRows& take);
   const std::unique_ptr<RowBatches> source_;
   const size_t source_columns_;
   const Computation computation_;

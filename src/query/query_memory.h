@@ -31,14 +31,16 @@ inline size_t floor_of_query(const MemoryBudget& budget) {
 }
 
 /// How the floor of a block is divided, in sixteenths: what an operator cannot do without must not be more.
-/// Rows are sorted where no groups are made, so that their sort may have what those would.
+/// Rows are sorted where no groups are made, so that their sort may have what those would. Rows that are put
+/// aside are gone before groups are sorted.
 enum class FloorPart : size_t {
   JoinTables = 4,
   JoinRecords = 4,
   GroupTables = 3,
   GroupRecords = 3,
   GroupSort = 2,
-  RowSort = GroupTables + GroupRecords + GroupSort
+  RowSort = GroupTables + GroupRecords,
+  AsideRows = GroupSort
 };
 /// Of the block that has the budget. Where no block has it (a scan by the library), what one would have.
 inline size_t floor_part(const MemoryBudget& budget, FloorPart part) {

@@ -4,6 +4,13 @@
 
 namespace hailstone {
 
+Status check_failures(const Computed& computed, uint32_t rows) {
+  if (!computed.any_failures) return {};
+  const auto failures = std::span(computed.failures).first(rows);
+  if (std::ranges::all_of(failures, [](Failure failure) { return failure == 0; })) return {};
+  return fail(ErrorCode::Unsupported, "an expression has a value that it is not computed for here");
+}
+
 void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to) {
   to.clear();
   for (uint32_t row = 0; row < rows; ++row) {
@@ -42,7 +49,7 @@ RowBatch ScannedBatches::rows_of(const Batch& batch, std::vector<const ColumnVec
     for (size_t i = 0; i < positions_.size(); ++i) columns[positions_[i]] = &batch.columns[i];
   }
   if (has_places_) columns.push_back(&batch.places);
-  return {.rows = batch.rows, .columns = columns};
+  return {.rows = batch.rows, .columns = columns, .order = batch.order};
 }
 
 Status ScannedBatches::each_batch(unsigned wanted, const TakeRows& take) {

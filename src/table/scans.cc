@@ -51,7 +51,8 @@ struct Scans::State {
   std::vector<One> scans;
   std::shared_ptr<ScanBound> bound;  // may be null
   std::optional<size_t> next_scan;   // where next() is
-  Mutex places_mutex;                // guards the delta_places of all scans while threads add to them
+  std::atomic<uint64_t> delta_batches{0};
+  Mutex places_mutex;  // guards the delta_places of all scans while threads add to them
   // For read_place().
   std::optional<BlockReader> reader;
   uint64_t reader_segment = 0;  // where the reader is, as in a place
@@ -209,9 +210,10 @@ Status Scans::each_batch(unsigned threads, const TakeBatch& take) {
             projection.read(worker.reader(), worker.block(), all_rows.subspan(first, rows), part.batch));
         reading.add_rows(0, rows);
       }
+      const uint64_t segment = one.first_segment + 1 + worker.segment_number();
+      const uint64_t block = segment << 32 | uint64_t{worker.block()} * block_rows;
+      part.batch.order = block + all_rows[first];
       if (one.of_places) {
-        const uint64_t segment = one.first_segment + 1 + worker.segment_number();
-        const uint64_t block = segment << 32 | uint64_t{worker.block()} * block_rows;
         UnclearedVector<uint64_t>& places = part.batch.places.integers;
         places.resize(rows);
         for (size_t row = 0; row < rows; ++row) places[row] = block + all_rows[first + row];
@@ -357,6 +359,8 @@ Status Scans::State::take_deltas(One& one, unsigned part, const std::function<St
       state.read_delta_rows(rows, batch);
     }
     count(state.inside.host.counters().rows_returned, batch.rows);
+    // Behind all that segments have.
+    batch.order = delta_batches.fetch_add(1, std::memory_order_relaxed) | uint64_t{1} << 63;
     if (one.of_places) add_places(one, rows, batch);
     HAILSTONE_TRY(take(part, batch));
   }

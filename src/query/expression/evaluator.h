@@ -16,6 +16,9 @@ namespace hailstone {
 struct RowBatch {
   uint32_t rows = 0;
   std::span<const ColumnVector* const> columns;
+  /// Where they come in their scans: before those of batches with a greater number. It grows from batch to
+  /// batch of one thread.
+  uint64_t order = 0;
 };
 
 /// What an instruction has computed of the rows of a batch: `integers` or `reals`, as its kind says. What
@@ -23,16 +26,21 @@ struct RowBatch {
 struct Computed {
   PageVector<int64_t> integers;
   PageVector<double> reals;
-  PageVector<uint8_t> nulls;  // 1: NULL; one a row
-  bool any_nulls = false;     // false: `nulls` need not be looked at (and may be stale)
+  PageVector<uint8_t> nulls;     // 1: NULL; one a row
+  bool any_nulls = false;        // false: `nulls` need not be looked at (and may be stale)
+  PageVector<Failure> failures;  // one a row
+  bool any_failures = false;     // false: the same of these
+
+  bool is_null(uint32_t row) const { return any_nulls && nulls[row] != 0; }
+  Failure failure(uint32_t row) const { return any_failures ? failures[row] : Failure{0}; }
 };
 
 class Evaluator {
  public:
   explicit Evaluator(std::shared_ptr<const Program> program);
 
-  /// Computes all registers, of at most batch_rows rows. ErrorCode::Unsupported: see Program.
-  Status run(const RowBatch& batch);
+  /// Computes all registers, of at most batch_rows rows.
+  void run(const RowBatch& batch);
   const Computed& result(Program::Register number) const { return registers_[number]; }
 
  private:
@@ -42,27 +50,31 @@ class Evaluator {
     std::vector<int64_t> numbers;
     std::vector<uint8_t> known;  // 0: not asked yet, 1: a number, 2: not to be told
   };
-  /// False: a row's result is out of range.
-  bool execute(const Program::Instruction& instruction, size_t number, const RowBatch& batch);
-  bool load_column(const Program::Instruction& instruction, const ColumnVector& vector, uint32_t rows,
-                   Computed& to);
-  bool apply_function(const Program::Instruction& instruction, Codes& codes, const ColumnVector& vector,
+  void execute(const Program::Instruction& instruction, size_t number, const RowBatch& batch);
+  static void load_column(const Program::Instruction& instruction, const ColumnVector& vector, uint32_t rows,
+                          Computed& to);
+  void apply_function(const Program::Instruction& instruction, Codes& codes, const ColumnVector& vector,
                       uint32_t rows, Computed& to);
-  void match(const Program::Instruction& instruction, Codes& codes, const ColumnVector& vector, uint32_t rows,
-             Computed& to);
-  bool check_sign(const Program::Instruction& instruction, uint32_t rows, Computed& to);
-  bool to_real(const Program::Instruction& instruction, uint32_t rows, Computed& to);
-  bool calculate(const Program::Instruction& instruction, uint32_t rows, Computed& to);
-  void compare(const Program::Instruction& instruction, uint32_t rows, Computed& to);
-  void combine_truths(const Program::Instruction& instruction, uint32_t rows, Computed& to);
-  void choose(const Program::Instruction& instruction, uint32_t rows, Computed& to);
-  /// Makes live_ 1 for the rows whose results count: those that are not NULL and have the mask.
-  void find_live(const Program::Instruction& instruction, const Computed& of, uint32_t rows);
+  static void match(const Program::Instruction& instruction, Codes& codes, const ColumnVector& vector,
+                    uint32_t rows, Computed& to);
+  void check_sign(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void to_real(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void calculate(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void divide(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void compare(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void compare_with_both(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void combine_truths(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void choose(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void choose_first(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+
+  const Computed& input(const Program::Instruction& instruction, size_t number) const {
+    return registers_[instruction.inputs[number]];
+  }
 
   const std::shared_ptr<const Program> program_;
   std::vector<Computed> registers_;
   std::vector<Codes> codes_;
-  std::vector<uint8_t> live_, unknown_;
+  std::vector<uint8_t> unknown_;
 };
 
 }  // namespace hailstone

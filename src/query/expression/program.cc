@@ -19,8 +19,9 @@ void ColumnFunction::of_all(std::span<const uint64_t> ordered, int64_t* to, uint
 namespace {
 
 bool same(const Program::Instruction& left, const Program::Instruction& right) {
-  return left.operation == right.operation && left.kind == right.kind && left.mask == right.mask &&
-         left.inputs == right.inputs && left.position == right.position && left.integer == right.integer &&
+  return left.operation == right.operation && left.kind == right.kind &&
+         left.tells_zero == right.tells_zero && left.inputs == right.inputs &&
+         left.position == right.position && left.integer == right.integer &&
          std::bit_cast<uint64_t>(left.real) == std::bit_cast<uint64_t>(right.real) &&
          left.function == right.function && left.predicate == right.predicate;
 }
@@ -36,21 +37,17 @@ Program::Register Program::add(Instruction instruction) {
   return static_cast<Register>(instructions_.size() - 1);
 }
 
-Program::Register Program::column(uint16_t position, const ScanColumn& column, Register mask) {
+Program::Register Program::column(uint16_t position, const ScanColumn& column) {
   const bool real = column.type == Type::Float || column.type == Type::Double;
-  // Only Unsigned numbers of eight bytes can be out of range.
-  const bool fits = column.type != Type::Unsigned || column.width < sizeof(uint64_t);
   return add({.operation = Opcode::Column,
               .kind = real ? Kind::Real : Kind::Integer,
-              .mask = fits ? none : mask,
               .position = position,
               .column = column});
 }
 
 Program::Register Program::function(uint16_t position, const ScanColumn& column,
-                                    std::shared_ptr<const ColumnFunction> function, Register mask) {
+                                    std::shared_ptr<const ColumnFunction> function) {
   return add({.operation = Opcode::Function,
-              .mask = mask,
               .position = position,
               .column = column,
               .function = std::move(function)});
@@ -83,8 +80,8 @@ Program::Register Program::matches(const Predicate& predicate, uint16_t position
               .predicate = std::make_shared<const Predicate>(predicate)});
 }
 
-Program::Register Program::call(Opcode operation, std::span<const Register> inputs, Register mask) {
-  Instruction instruction{.operation = operation, .mask = mask};
+Program::Register Program::call(Opcode operation, std::span<const Register> inputs) {
+  Instruction instruction{.operation = operation};
   HAILSTONE_CHECK(operation >= Opcode::Add && inputs.size() <= instruction.inputs.size(),
                   "{} inputs of an operation", inputs.size());
   std::ranges::copy(inputs, instruction.inputs.begin());
@@ -92,7 +89,8 @@ Program::Register Program::call(Opcode operation, std::span<const Register> inpu
     case Opcode::Add:
     case Opcode::Subtract:
     case Opcode::Multiply:
-    case Opcode::Divide:
+    case Opcode::Coalesce:
+    case Opcode::Silenced:
       instruction.kind = kind(inputs[0]);
       break;
     case Opcode::Choose:
@@ -104,12 +102,16 @@ Program::Register Program::call(Opcode operation, std::span<const Register> inpu
   return add(std::move(instruction));
 }
 
-Program::Register Program::to_real(Register number, int64_t divisor, Register mask) {
-  return add({.operation = Opcode::ToReal,
-              .kind = Kind::Real,
-              .mask = mask,
-              .inputs = {number, none, none},
-              .integer = divisor});
+Program::Register Program::divide(Opcode operation, Register dividend, Register divisor, bool tells_zero) {
+  return add({.operation = operation,
+              .kind = kind(dividend),
+              .tells_zero = tells_zero,
+              .inputs = {dividend, divisor, none}});
+}
+
+Program::Register Program::to_real(Register number, int64_t divisor) {
+  return add(
+      {.operation = Opcode::ToReal, .kind = Kind::Real, .inputs = {number, none, none}, .integer = divisor});
 }
 
 namespace {
@@ -120,7 +122,7 @@ int bits_of_magnitude(int64_t number) {
 
 }  // namespace
 
-bool Program::may_end() const {
+bool Program::may_fail() const {
   constexpr int all_bits = 63, bits_of_exact_real = 53;
   // How many bits the magnitude of an Integer register takes, at most.
   std::vector<int> bits(instructions_.size(), all_bits);
@@ -150,14 +152,21 @@ bool Program::may_end() const {
         break;
       case Opcode::IntegerDivide:
       case Opcode::Remainder:
+        if (instruction.tells_zero && !is_not_zero(instruction.inputs[1])) return true;
         // The least number divided by -1.
-        bits[i] = is_not_zero(instruction.inputs[1]) ? bits_of(0) + 1 : all_bits + 1;
+        bits[i] = bits_of(0) + 1;
         break;
       case Opcode::ToReal:
         if (instruction.integer != 1 && bits_of(0) > bits_of_exact_real) return true;
         break;
       case Opcode::Choose:
         bits[i] = std::max(bits_of(1), bits_of(2));
+        break;
+      case Opcode::Coalesce:
+        bits[i] = std::max(bits_of(0), bits_of(1));
+        break;
+      case Opcode::Silenced:
+        bits[i] = bits_of(0);
         break;
       case Opcode::Function:
       case Opcode::Divide:
@@ -171,7 +180,10 @@ bool Program::may_end() const {
       case Opcode::NotEqual:
       case Opcode::Less:
       case Opcode::LessEqual:
+      case Opcode::Greater:
+      case Opcode::GreaterEqual:
       case Opcode::SameOrNull:
+      case Opcode::Between:
       case Opcode::And:
       case Opcode::Or:
       case Opcode::Not:

@@ -2,14 +2,15 @@
 // from earlier ones, for all rows of the batch. Equal instructions are one. Immutable once it is made, shared
 // by threads; each of them runs it by an Evaluator of its own.
 //
-// What a program computes is exact or not at all: where a row's result leaves 64 bits, divides by zero, or
-// is a value that a ColumnFunction cannot tell, the run ends with ErrorCode::Unsupported, and the caller
-// computes in another way. A row for which an instruction's mask is 0 has any result, and never ends a run:
-// so CASE does not compute what it does not take.
+// What a program computes is exact or marked (Failure): where a row's result leaves 64 bits, divides by zero,
+// or is a value that a ColumnFunction cannot tell. A failure belongs to its row and register, and goes on to
+// the registers that are made of it, but not where the embedding application would not have looked: behind
+// what decides AND or OR, in what CASE does not take, compared with a first NULL.
 //
 // Truth is an Integer register: 0, 1 or NULL.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -23,6 +24,20 @@
 #include "table/scan.h"
 
 namespace hailstone {
+
+/// Why a row's value in a register is not the whole answer.
+using Failure = uint8_t;
+/// So many divisions by zero, of which the embedding application is to be told; the value is NULL.
+constexpr Failure most_divisions = 0x7f;
+/// The value is not known here: the embedding application is to be asked.
+constexpr Failure unknown_value = 0x80;
+/// It may have more than 64 bits.
+constexpr Failure wide_value = 0xff;
+/// Of what is made of two values.
+constexpr Failure both_failures(Failure one, Failure other) {
+  if (((one | other) & unknown_value) != 0) return std::max(one, other);
+  return static_cast<Failure>(std::min<unsigned>(one + other, most_divisions));
+}
 
 /// A whole number made of a stored value, by the embedding application's rules. Thread-safe. Of a column of
 /// strings that is stored as codes it is asked once a code.
@@ -55,25 +70,30 @@ class Program {
     NotEqual,
     Less,
     LessEqual,
+    Greater,
+    GreaterEqual,
     SameOrNull,  // <=>: never NULL
+    Between,     // the first, between the two others
     Divide,      // Real only
     // Integer only.
     IntegerDivide,
     Remainder,    // the dividend's sign
-    NotNegative,  // the number itself; out of range below 0
+    NotNegative,  // the number itself; unknown below 0
     And,
     Or,
     Not,
-    IsTrue,  // 0 or 1
-    IsNull,  // 0 or 1; of both kinds
-    ToReal,  // whole numbers below 2^53 divided by a power of ten: `integer`, from 1 to 10^22
-    Choose,  // first where it is true, then the second, else the third
+    IsTrue,    // 0 or 1
+    IsNull,    // 0 or 1; of both kinds
+    ToReal,    // whole numbers below 2^53 divided by a power of ten: `integer`, from 1 to 10^22
+    Choose,    // first where it is true, then the second, else the third
+    Coalesce,  // the first where it is not NULL, else the second
+    Silenced,  // the number itself, whose failures another register has
   };
 
   struct Instruction {
     Opcode operation = Opcode::Null;
     Kind kind = Kind::Integer;
-    Register mask = none;  // an Integer register without NULLs
+    bool tells_zero = false;  // of divisions: one by zero is a failure, and not just NULL
     std::array<Register, 3> inputs{none, none, none};
     uint16_t position = 0;  // of the column among the batch's
     ScanColumn column = {};
@@ -83,21 +103,23 @@ class Program {
     std::shared_ptr<const Predicate> predicate = nullptr;
   };
 
-  /// Of a column of Signed, Unsigned, Float or Double; Unsigned values beyond int64_t are out of range.
-  Register column(uint16_t position, const ScanColumn& column, Register mask = none);
+  /// Of a column of Signed, Unsigned, Float or Double; Unsigned values beyond int64_t are wide.
+  Register column(uint16_t position, const ScanColumn& column);
   Register function(uint16_t position, const ScanColumn& column,
-                    std::shared_ptr<const ColumnFunction> function, Register mask = none);
+                    std::shared_ptr<const ColumnFunction> function);
   Register constant(int64_t value);
   Register constant(double value);
   Register null(Kind kind);
   /// `predicate` is Always, Never or one leaf, which reads the column at `position`.
   Register matches(const Predicate& predicate, uint16_t position, const ScanColumn& column);
-  /// The operations from Add on; all inputs but a condition of Choose are of one kind.
-  Register call(Opcode operation, std::span<const Register> inputs, Register mask = none);
-  Register to_real(Register number, int64_t divisor, Register mask = none);
+  /// The operations from Add on but divisions; all inputs but a condition of Choose are of one kind.
+  Register call(Opcode operation, std::span<const Register> inputs);
+  /// Divide, IntegerDivide or Remainder. By zero it is NULL; `tells_zero`: and a failure.
+  Register divide(Opcode operation, Register dividend, Register divisor, bool tells_zero);
+  Register to_real(Register number, int64_t divisor);
 
-  /// Whether a row of the columns may end a run.
-  bool may_end() const;
+  /// Whether a row of the columns may have a failure.
+  bool may_fail() const;
 
   Kind kind(Register number) const { return instructions_[number].kind; }
   std::span<const Instruction> instructions() const { return instructions_; }

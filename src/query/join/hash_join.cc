@@ -121,7 +121,7 @@ class HashJoin::Worker {
       table_->gather(i, of_build_, gathered_[position]);
       columns_[position] = &gathered_[position];
     }
-    out_ = {.rows = static_cast<uint32_t>(rows_.size()), .columns = columns_};
+    out_ = {.rows = static_cast<uint32_t>(rows_.size()), .columns = columns_, .order = batch_.order};
   }
 
   bool has_conditions() const { return conditions_ || plan_.host != nullptr; }
@@ -129,8 +129,10 @@ class HashJoin::Worker {
   /// Leaves the pairs that fulfil the conditions.
   Status check_pairs() {
     if (conditions_) {
-      HAILSTONE_TRY(conditions_->run(out_));
-      find_true_rows(conditions_->result(plan_.passes), out_.rows, chosen_);
+      conditions_->run(out_);
+      const Computed& passes = conditions_->result(plan_.passes);
+      HAILSTONE_TRY(check_failures(passes, out_.rows));
+      find_true_rows(passes, out_.rows, chosen_);
     } else {
       chosen_.clear();
       for (uint32_t row = 0; row < out_.rows; ++row) {

@@ -28,7 +28,7 @@ RowBatch JoinPasses::choose(Part& part, const RowBatch& batch, const std::vector
     choose_rows(*part.columns[i], rows, part.chosen[i]);
     part.columns[i] = &part.chosen[i];
   }
-  return {.rows = static_cast<uint32_t>(rows.size()), .columns = part.columns};
+  return {.rows = static_cast<uint32_t>(rows.size()), .columns = part.columns, .order = batch.order};
 }
 
 Result<RowBatch> JoinPasses::put_aside(unsigned number, const RowBatch& batch, const GoOn& go_on) {

@@ -1,0 +1,326 @@
+// Rows that programs do not compute: which these are, what becomes of them, and in what order the embedding
+// application is asked of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "query/ordered_rows.h"
+#include "query/query_fixture.h"
+
+namespace hailstone {
+namespace {
+
+using Opcode = Program::Opcode;
+using Register = Program::Register;
+
+/// Three columns of a batch: whole numbers, some of them NULL; of these `c` without a sign.
+struct Numbers {
+  std::vector<std::optional<int64_t>> a, b;
+  std::vector<uint64_t> c;
+};
+
+class Columns {
+ public:
+  explicit Columns(const Numbers& numbers) : vectors_(3) {
+    fill(vectors_[0], numbers.a);
+    fill(vectors_[1], numbers.b);
+    vectors_[2].integers.assign(numbers.c.begin(), numbers.c.end());
+    for (const ColumnVector& vector : vectors_) columns_.push_back(&vector);
+  }
+  RowBatch batch() const {
+    return {.rows = static_cast<uint32_t>(vectors_[0].integers.size()), .columns = columns_};
+  }
+
+ private:
+  static void fill(ColumnVector& vector, const std::vector<std::optional<int64_t>>& numbers) {
+    for (const auto& number : numbers) {
+      vector.integers.push_back(order_signed(number.value_or(77), 8));
+      vector.nulls.push_back(number ? 0 : 1);
+      vector.any_nulls |= !number;
+    }
+  }
+  std::vector<ColumnVector> vectors_;
+  std::vector<const ColumnVector*> columns_;
+};
+
+constexpr ScanColumn signed_number{.integer = true, .type = Type::Signed, .width = 8};
+constexpr ScanColumn unsigned_number{.integer = true, .type = Type::Unsigned, .width = 8};
+
+class FailureTest : public testing::Test {
+ protected:
+  FailureTest() {
+    a_ = program_->column(0, signed_number);
+    b_ = program_->column(1, signed_number);
+    c_ = program_->column(2, unsigned_number);
+  }
+  Register call(Opcode opcode, std::initializer_list<Register> inputs) {
+    return program_->call(opcode, {inputs.begin(), inputs.size()});
+  }
+  Register quotient(bool tells_zero = true) {
+    return program_->divide(Opcode::IntegerDivide, a_, b_, tells_zero);
+  }
+  Register constant(int64_t number) { return program_->constant(number); }
+
+  /// Runs the program over the rows, and gives what a register has: nothing for NULL.
+  void expect(Register result, const Numbers& numbers, const std::vector<std::optional<int64_t>>& values,
+              const std::vector<Failure>& failures) {
+    const Columns columns(numbers);
+    Evaluator evaluator(program_);
+    evaluator.run(columns.batch());
+    const Computed& computed = evaluator.result(result);
+    for (uint32_t row = 0; row < failures.size(); ++row) {
+      EXPECT_EQ(computed.failure(row), failures[row]) << "row " << row;
+      if (failures[row] > most_divisions) continue;
+      EXPECT_EQ(computed.is_null(row), !values[row].has_value()) << "row " << row;
+      if (values[row]) {
+        EXPECT_EQ(computed.integers[row], *values[row]) << "row " << row;
+      }
+    }
+  }
+
+  const std::shared_ptr<Program> program_ = std::make_shared<Program>();
+  Register a_ = 0, b_ = 0, c_ = 0;
+  const Numbers some_{.a = {7, 7, std::nullopt, 7, std::nullopt, INT64_MIN},
+                      .b = {2, 0, 0, std::nullopt, 3, -1},
+                      .c = {1, 2, 3, 4, 5, uint64_t{1} << 63}};
+};
+
+TEST_F(FailureTest, DivisionsByZeroAreNull) {
+  expect(quotient(), some_, {3, {}, {}, {}, {}, {}}, {0, 1, 0, 0, 0, wide_value});
+  expect(quotient(false), some_, {3, {}, {}, {}, {}, {}}, {0, 0, 0, 0, 0, wide_value});
+  const Register remainder = program_->divide(Opcode::Remainder, a_, b_, true);
+  expect(remainder, some_, {1, {}, {}, {}, {}, 0}, {0, 1, 0, 0, 0, 0});
+}
+
+TEST_F(FailureTest, AreCountedByRow) {
+  const Register twice = call(Opcode::Add, {quotient(), program_->divide(Opcode::Remainder, a_, b_, true)});
+  expect(twice, some_, {4, {}, {}, {}, {}, {}}, {0, 2, 0, 0, 0, wide_value});
+  expect(c_, some_, {1, 2, 3, 4, 5, {}}, {0, 0, 0, 0, 0, wide_value});
+}
+
+TEST_F(FailureTest, GoWithWhatIsTaken) {
+  const Register divided = quotient();
+  // IF(b, a DIV b, 5), and the other way round.
+  const Register is_zero = call(Opcode::IsTrue, {call(Opcode::Equal, {b_, constant(0)})});
+  expect(call(Opcode::Choose, {is_zero, constant(5), divided}), some_, {3, 5, 5, {}, {}, {}},
+         {0, 0, 0, 0, 0, wide_value});
+  expect(call(Opcode::Choose, {is_zero, divided, constant(5)}), some_, {5, {}, {}, 5, 5, 5},
+         {0, 1, 0, 0, 0, 0});
+  expect(call(Opcode::Coalesce, {constant(4), divided}), some_, {4, 4, 4, 4, 4, 4}, {0, 0, 0, 0, 0, 0});
+  expect(call(Opcode::Coalesce, {divided, constant(4)}), some_, {3, 4, 4, 4, 4, {}},
+         {0, 1, 0, 0, 0, wide_value});
+  expect(call(Opcode::Silenced, {divided}), some_, {3, {}, {}, {}, {}, 0}, {0, 0, 0, 0, 0, 0});
+  expect(call(Opcode::IsNull, {divided}), some_, {0, 1, 1, 1, 1, {}}, {0, 1, 0, 0, 0, wide_value});
+}
+
+TEST_F(FailureTest, EndWhereTheOtherSideDecides) {
+  const Register low = call(Opcode::Less, {quotient(), constant(9)});
+  const Register never = call(Opcode::Less, {c_, constant(0)});
+  const Register always = call(Opcode::Less, {constant(0), constant(1)});
+  // What decides stands in front, or behind.
+  expect(call(Opcode::And, {call(Opcode::Silenced, {never}), low}), some_, {0, 0, 0, 0, 0, {}},
+         {0, 0, 0, 0, 0, wide_value});
+  expect(call(Opcode::And, {low, call(Opcode::Silenced, {never})}), some_, {0, 0, 0, 0, 0, {}},
+         {0, 1, 0, 0, 0, wide_value});
+  expect(call(Opcode::Or, {always, low}), some_, {1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0});
+  expect(call(Opcode::Or, {low, always}), some_, {1, 1, 1, 1, 1, {}}, {0, 1, 0, 0, 0, wide_value});
+  // Behind a first NULL nothing is compared.
+  const Numbers nulls{.a = {{}, 1}, .b = {0, 0}, .c = {1, 1}};
+  const Register divides_by_b = program_->divide(Opcode::IntegerDivide, constant(1), b_, true);
+  expect(call(Opcode::Less, {a_, divides_by_b}), nulls, {{}, {}}, {0, 1});
+  expect(call(Opcode::Greater, {divides_by_b, a_}), nulls, {{}, {}}, {1, 1});
+  expect(call(Opcode::Between, {a_, divides_by_b, divides_by_b}), nulls, {{}, {}}, {0, 2});
+  expect(call(Opcode::SameOrNull, {a_, divides_by_b}), nulls, {1, 0}, {1, 1});
+}
+
+TEST_F(FailureTest, BetweenIsDecidedByOneBound) {
+  const Numbers numbers{.a = {5, 5, 5, {}, 5}, .b = {1, 6, {}, 1, {}}, .c = {9, 9, 4, 9, 9}};
+  expect(call(Opcode::Between, {a_, b_, c_}), numbers, {1, 0, 0, {}, {}}, {0, 0, 0, 0, 0});
+}
+
+/// Rows of a table, of which some are asked of a host.
+TableDefinition failed_definition() {
+  TableDefinition definition;
+  definition.name = "test/failed";
+  definition.columns = {{.name = "number", .type = Type::Signed, .width = 4, .nullable = false},
+                        {.name = "divisor", .type = Type::Signed, .width = 4},
+                        {.name = "word", .type = Type::Varchar, .width = 200}};
+  definition.indexes = {{.name = "PRIMARY", .unique = true, .parts = {{.column = 0}}}};
+  definition.has_primary_key = true;
+  return definition;
+}
+
+constexpr int32_t all_rows = 70'000;
+constexpr int64_t of_host = -1000;  // what it has for number DIV divisor
+
+/// Lets rows pass whose number is even, and has a value of its own for the quotient.
+class Asked final : public FallbackExpressions {
+ public:
+  explicit Asked(uint64_t told) : most_told_(told) {}
+  Result<bool> compute(const RowBatch& rows, uint32_t row, bool, std::span<Value> values) override {
+    const auto number = native_signed(rows.columns[0]->value(row).integer, 4);
+    EXPECT_EQ(rows.columns[2]->value(row).bytes, "word " + std::to_string(number));
+    numbers.push_back(number);
+    if (!values.empty()) values[0] = Value::of(order_signed(of_host, 8));
+    return number % 2 == 0;
+  }
+  uint64_t most_told() const override { return most_told_; }
+  void count_divisions(uint64_t divisions) override { counted += divisions; }
+
+  std::vector<int64_t> numbers;
+  uint64_t counted = 0;
+
+ private:
+  const uint64_t most_told_;
+};
+
+class FailedRowsTest : public QueryTest {
+ protected:
+  FailedRowsTest() : QueryTest(31, failed_definition()) {
+    host_.segment_rows = 20'000;
+    write(0, 60'000, true);
+    write(60'000, all_rows, false);
+    reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  }
+
+  void write(int32_t first, int32_t last, bool in_bulk) {
+    write_rows(first, last, in_bulk, [this](int32_t number, const auto& take) {
+      const int32_t divisor = below(10) == 0 ? 0 : 3;
+      const std::string word = "word " + std::to_string(number);
+      if (divisor == 0) wrong_.push_back(number);
+      take(std::array<Value, 3>{Value::of(order_signed(number, 4)), Value::of(order_signed(divisor, 4)),
+                                Value::of(word)});
+    });
+  }
+
+  /// Even numbers with number DIV divisor behind them, in the column 3.
+  std::unique_ptr<ComputedRows> rows(std::shared_ptr<FallbackExpressions> fallback, bool in_condition) {
+    constexpr ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
+    const auto conditions = std::make_shared<Program>(), values = std::make_shared<Program>();
+    const Register number = conditions->column(0, column);
+    const Register rest =
+        conditions->divide(Opcode::Remainder, number, conditions->constant(int64_t{2}), true);
+    Register passes = conditions->call(Opcode::Equal, std::array{rest, conditions->constant(int64_t{0})});
+    if (in_condition) {
+      const Register quotient =
+          conditions->divide(Opcode::IntegerDivide, number, conditions->column(1, column), true);
+      const Register is_positive =
+          conditions->call(Opcode::GreaterEqual, std::array{quotient, conditions->constant(int64_t{0})});
+      passes = conditions->call(Opcode::And, std::array{is_positive, passes});
+    }
+    Computation computation{.conditions = conditions, .passes = passes, .fallback = std::move(fallback)};
+    const Register quotient =
+        values->divide(Opcode::IntegerDivide, values->column(0, column), values->column(1, column), true);
+    computation.values = values;
+    computation.columns = {Computation::Column::of(*values, quotient)};
+    auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,
+                                       std::make_shared<const Predicate>(Predicate::always()),
+                                       std::vector<uint16_t>{0, 1, 2}, std::vector<bool>{false, false, true});
+    return std::make_unique<ComputedRows>(std::move(scan), 3, std::move(computation));
+  }
+
+  /// What each_batch() gives: for each number the quotient; nothing for NULL.
+  std::map<int64_t, std::optional<int64_t>> take(ComputedRows& rows, unsigned threads) {
+    std::map<int64_t, std::optional<int64_t>> taken;
+    std::mutex mutex;
+    EXPECT_TRUE(rows.each_batch(threads, [&](unsigned, const RowBatch& batch) -> Status {
+      const std::lock_guard guard(mutex);
+      for (uint32_t row = 0; row < batch.rows; ++row) {
+        const Value quotient = batch.columns[3]->value(row);
+        EXPECT_TRUE(
+            taken
+                .try_emplace(native_signed(batch.columns[0]->value(row).integer, 4),
+                             quotient.null ? std::nullopt : std::optional(native_signed(quotient.integer, 8)))
+                .second);
+      }
+      return {};
+    }));
+    return taken;
+  }
+
+  std::vector<int64_t> wrong_;  // numbers of rows whose divisor is 0
+};
+
+TEST_F(FailedRowsTest, AreAskedOfTheHostInTheOrderOfTheScan) {
+  for (const bool in_condition : {false, true}) {
+    for (const unsigned threads : {1U, 3U}) {
+      const auto host = std::make_shared<Asked>(uint64_t{1} << 40);
+      const auto taken = take(*rows(host, in_condition), threads);
+      std::vector<int64_t> asked = wrong_;
+      // A condition behind the division is not looked at before.
+      if (!in_condition) std::erase_if(asked, [](int64_t number) { return number % 2 != 0; });
+      EXPECT_EQ(host->numbers, asked);
+      EXPECT_EQ(host->counted, 0);
+      EXPECT_EQ(taken.size(), all_rows / 2);
+      for (const auto& [number, quotient] : taken) {
+        const bool wrong = std::ranges::binary_search(wrong_, number);
+        ASSERT_EQ(quotient, wrong ? of_host : number / 3);
+      }
+    }
+  }
+}
+
+TEST_F(FailedRowsTest, OfManyDivisionsTheFirstAreTold) {
+  constexpr uint64_t told = 10;
+  for (const bool in_condition : {false, true}) {
+    for (const unsigned threads : {1U, 3U}) {
+      const auto host = std::make_shared<Asked>(told);
+      const auto taken = take(*rows(host, in_condition), threads);
+      std::vector<int64_t> met = wrong_;
+      if (!in_condition) std::erase_if(met, [](int64_t number) { return number % 2 != 0; });
+      ASSERT_GE(host->numbers.size(), told);
+      EXPECT_LE(host->numbers.size(), told * threads);
+      EXPECT_TRUE(std::equal(met.begin(), met.begin() + told, host->numbers.begin()));
+      EXPECT_EQ(host->numbers.size() + host->counted, met.size());
+      size_t nulls = 0;
+      for (const auto& [number, quotient] : taken) nulls += size_t{!quotient};
+      // The others have the division's own value; of a condition that is not TRUE.
+      EXPECT_EQ(nulls, in_condition ? 0 : host->counted);
+      EXPECT_EQ(taken.size(),
+                in_condition
+                    ? all_rows - std::ranges::count_if(wrong_, [](int64_t n) { return n % 2 == 0; }) -
+                          all_rows / 2 +
+                          std::ranges::count_if(host->numbers, [](int64_t n) { return n % 2 == 0; })
+                    : all_rows / 2);
+    }
+  }
+}
+
+TEST_F(FailedRowsTest, GoByWayOfFilesWhereMemoryIsShort) {
+  host_.budget().set_limit(size_t{1} << 20);
+  const size_t before = host_.budget().used();
+  {
+    const auto host = std::make_shared<Asked>(uint64_t{1} << 40);
+    auto all = rows(host, true);
+    OperatorCounts counts;
+    all->count_in({.host = &counts});
+    EXPECT_EQ(take(*all, 3).size(), all_rows / 2);
+    EXPECT_EQ(host->numbers, wrong_);
+    EXPECT_GT(counts.spilled.load(), 0);
+  }
+  expect_nothing_left(before);
+  for (const SpillFault& fault : spill_faults) {
+    add_spill_fault(fault, 0);
+    const auto host = std::make_shared<Asked>(uint64_t{1} << 40);
+    const Status status = rows(host, true)->each_batch(3, [](unsigned, const RowBatch&) { return Status(); });
+    ASSERT_FALSE(status);
+    expect_error_of(fault, status.error());
+  }
+  host_.filesystem().clear_rules();
+  expect_nothing_left(before);
+  host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(FailedRowsTest, WithoutAHostEndTheRun) {
+  const Status status =
+      rows(nullptr, true)->each_batch(2, [](unsigned, const RowBatch&) { return Status(); });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::Unsupported);
+}
+
+}  // namespace
+}  // namespace hailstone
