@@ -8,6 +8,7 @@ import math
 import os
 import statistics
 import subprocess
+import time
 
 import analytic_computed
 import analytic_limits
@@ -27,9 +28,11 @@ PARTS = ("clickbench", "ssb", "tpch", "article", "rates", "limits", "computed") 
 SETUP = AUTO[2]
 TURNS = 9          # in which both builds are asked
 MOST = 1.1         # times the other build's processor time
-MORE_TURNS = 30    # of a statement that takes more, before it counts
+STARTS, MORE_TURNS = 3, 10  # of both servers, and in each of these, for a statement that takes more, before it counts
 TURN = 0.005       # seconds of the processor that a turn takes at least, by so many runs
 MOST_RUNS = 100    # of a turn
+IDLE = 0.5         # seconds in which a server does next to nothing, once it has nothing left to do
+LONGEST_WORK = 60  # seconds after which it is asked all the same
 
 
 class Build:
@@ -37,8 +40,24 @@ class Build:
 
     def __init__(self, title, name, options, plugin=None):
         self.title = title
+        self._options = options
         self.server = PrivateServer(name, *options, plugin=plugin)
         self.connection = self.server.connect()
+
+    def restart(self):
+        self.connection.close()
+        self.server.stop()
+        self.server.start(*self._options)
+        self.connection = self.server.connect()
+
+    def wait_until_idle(self):
+        """What loads and starts have left to do would count as the statements'."""
+        deadline = time.monotonic() + LONGEST_WORK
+        while time.monotonic() < deadline:
+            processor = self.server.cpu_seconds()
+            time.sleep(IDLE)
+            if self.server.cpu_seconds() - processor < IDLE / 100:
+                return
 
     def __enter__(self):
         self.server.__enter__()
@@ -73,6 +92,7 @@ class Least:
 
     def __init__(self, statement, builds):
         self.statement = statement
+        self.runs = 0  # of a turn; 0: one of the builds has not ended it
         self.processor = dict.fromkeys(builds, math.inf)
         self.waited = dict.fromkeys(builds, math.inf)
 
@@ -107,19 +127,32 @@ class Against(analytic_tables.Loader):
         mine, theirs = (build.checksums(group.schema) for build in self.builds)
         if mine != theirs:
             raise Failure(f"the rows of {group.schema} are not the same in both builds: {mine} and {theirs}")
-        for build in self.builds:
-            build.use(group.schema, self.limit)
-        for statement in group.statements:
-            least = Least(statement, self.builds)
-            self.least.append(least)
-            if runs := self._first_runs(least):
-                self._take_turns(least, runs, TURNS)
-                if least.is_slower():
-                    self._take_turns(least, runs, MORE_TURNS)
+        self._prepare(group.schema)
+        measured = [Least(statement, self.builds) for statement in group.statements]
+        self.least += measured
+        for least in measured:
+            if self._first_runs(least):
+                self._take_turns(least, TURNS)
             say("  ".join(_row(least)))
+        # How one process happens to lie in memory may be a tenth of a short statement: it has others to show itself.
+        for _ in range(STARTS):
+            slower = [least for least in measured if least.is_slower() and least.runs]
+            if slower:
+                say(f"{len(slower)} above {MOST}: once more, in new processes …")
+                for build in self.builds:
+                    build.restart()
+                self._prepare(group.schema)
+            for least in slower:
+                self._take_turns(least, MORE_TURNS)
+                say("  ".join(_row(least)))
+
+    def _prepare(self, schema):
+        for build in self.builds:
+            build.use(schema, self.limit)
+            build.wait_until_idle()
 
     def _first_runs(self, least):
-        """Runs of a turn; None where one of the builds does not end the statement."""
+        """Whether both builds end the statement; finds out how many runs a turn has."""
         statement, answers = least.statement, []
         for build in self.builds:
             try:
@@ -131,18 +164,19 @@ class Against(analytic_tables.Loader):
             least.add(build, processor, waited)
             answers.append([article.digest(statement, answer)] if statement.to_client else answer)
         if len(answers) < len(self.builds):
-            return None
+            return False
         if how := difference(statement, *answers):
             self.differences.append(f"{statement.name}: {how}")
-        if min(least.processor.values()) < TURN:
-            self._take_turns(least, 1, 1)  # warm
-        return max(1, min(MOST_RUNS, math.ceil(TURN / max(least.processor.values()))))
+        least.runs = 1
+        self._take_turns(least, 1)  # warm
+        least.runs = max(1, min(MOST_RUNS, math.ceil(TURN / max(least.processor.values()))))
+        return True
 
-    def _take_turns(self, least, runs, turns):
+    def _take_turns(self, least, turns):
         for turn in range(turns):
             # Each build is first as often as the other.
             for build in self.builds[::1 if turn % 2 else -1]:
-                processor, waited, _ = build.run(least.statement, runs)
+                processor, waited, _ = build.run(least.statement, least.runs)
                 least.add(build, processor, waited)
 
 
@@ -191,7 +225,7 @@ def report_text(against):
     mine, theirs = (build.title for build in against.builds)
     header = ["ms", "processor", "other's", "ratio", "waited", "other's", "ratio"]
     text = (f"{mine} beside {theirs}. Milliseconds of the server's processor time, and those that the client waited; 2 threads, the "
-            f"least of {TURNS} turns, and of {TURNS + MORE_TURNS} where the ratio was above {MOST}. A statement may take {against.limit} s.\n\n" +
+            f"least of {TURNS} turns, and where the ratio was above {MOST} of up to {STARTS * MORE_TURNS} more in new processes. A statement may take {against.limit} s.\n\n" +
             report.table(header, map(_row, against.least)))
     for what, ratios in (("processor time", [Least.ratio(least.processor) for least in against.least]),
                          ("time waited", [Least.ratio(least.waited) for least in against.least])):
