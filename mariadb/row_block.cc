@@ -311,10 +311,11 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
       *block_.values = program;
     }
   }
-  // What is stored in a field is the field's own.
+  // What is stored in a field is the field's own; and of what warns the server does so each time.
+  const bool is_own = kind == ServerValue::Image || may_warn(thd_, item);
   const auto same = std::ranges::find_if(block_.computed, [&](const RowExpression& other) {
-    return kind != ServerValue::Image && kind == other.kind && expression.number.has_value() &&
-           other.number.has_value() && expression.number->result == other.number->result;
+    return !is_own && kind == other.kind && expression.number.has_value() && other.number.has_value() &&
+           expression.number->result == other.number->result;
   });
   if (same != block_.computed.end())
     return RowColumn{.computed = true, .number = static_cast<size_t>(same - block_.computed.begin())};

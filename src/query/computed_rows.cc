@@ -74,8 +74,9 @@ struct ComputedRows::Aside {
       }
       columns.push_back({.position = static_cast<uint16_t>(i), .column = column});
     }
-    kept = std::make_unique<AsideRows>(rows.scans(), std::move(columns), batch.columns.size(), threads,
-                                       rows.counts_.host);
+    kept = std::make_unique<AsideRows>(
+        rows.scans(), std::move(columns), batch.columns.size(), threads,
+        rows.counts_.filter != nullptr ? rows.counts_.filter : rows.counts_.compute);
     return {};
   }
   Mutex mutex_;
@@ -84,8 +85,8 @@ struct ComputedRows::Aside {
 /// What one thread computes.
 class ComputedRows::Worker {
  public:
-  Worker(const ComputedRows& rows, const Computation& computation)
-      : computation_(computation), counts_(rows.counts_) {
+  Worker(const ComputedRows& rows, const Computation& computation, const RowCounts& counts)
+      : computation_(computation), counts_(counts) {
     if (computation_.conditions != nullptr) conditions_.emplace(computation_.conditions);
     if (computation_.values != nullptr) values_.emplace(computation_.values);
     has_places_ = rows.has_places_;
@@ -97,38 +98,48 @@ class ComputedRows::Worker {
   }
 
   /// The rows of the batch that are left when the program's conditions have been looked at: those that pass,
-  /// and, as the fallback is to be asked of them, those that have a failure; failures() tells. There may be
-  /// none.
+  /// and those that have a failure, of which the fallback is to be asked (failures_). There may be none.
   Status filter(const RowBatch& batch, unsigned part, RowBatch& rows) {
     begin(batch, rows);
     if (!conditions_) return {};
-    return counted(counts_.filter, part, rows, [&]() -> Status {
-      conditions_->run(rows);
-      const Computed& passes = conditions_->result(computation_.passes);
-      if (computation_.fallback == nullptr) HAILSTONE_TRY(check_failures(passes, rows.rows));
-      find_true_rows(passes, rows.rows, chosen_);
-      if (passes.any_failures) keep_failures(passes, rows.rows);
-      keep_chosen(rows);
-      return {};
-    });
+    const OperatorWork work(counts_.filter, part);
+    conditions_->run(rows);
+    const Computed& passes = conditions_->result(computation_.passes);
+    if (computation_.fallback == nullptr) HAILSTONE_TRY(check_failures(passes, rows.rows));
+    find_true_rows(passes, rows.rows, chosen_);
+    if (passes.any_failures) keep_failures(passes, rows.rows);
+    keep_chosen(rows);
+    // Those that have a failure are counted when it is known whether they pass.
+    work.add_rows(batch.rows, rows.rows - static_cast<uint64_t>(std::ranges::count_if(
+                                              failures_, [](Failure failure) { return failure != 0; })));
+    return {};
+  }
+
+  /// Which rows of a batch have a failure in their condition.
+  void find_failed_conditions(const RowBatch& batch, std::vector<uint8_t>& failed) {
+    failed.assign(batch.rows, 0);
+    if (!conditions_) return;
+    conditions_->run(batch);
+    const Computed& passes = conditions_->result(computation_.passes);
+    for (uint32_t row = 0; row < batch.rows; ++row) failed[row] = passes.failure(row) != 0 ? 1 : 0;
   }
 
   /// Goes on from `row` to the first of the rows that filter() has left for which the host's conditions hold.
   /// False: there is none.
   Result<bool> find(const RowBatch& rows, uint32_t& row) {
-    HostExpressions* const host = computation_.host.get();
-    if ((host == nullptr && failures_.empty()) || row == rows.rows) return row != rows.rows;
+    if (!failures_.empty()) return find_by_fallback(rows, row);
+    if (computation_.host == nullptr || row == rows.rows) return row != rows.rows;
     const OperatorWork work(counts_.host, 0);
     for (; row != rows.rows; ++row) {
-      const bool failed = !failures_.empty() && failures_[row] != 0;
-      if (host == nullptr && !failed) return true;
-      HostExpressions& asked = failed ? *computation_.fallback : *host;
-      HAILSTONE_ASSIGN(const bool passes, asked.compute(rows, row, row == 0, {}));
+      HAILSTONE_ASSIGN(const bool passes, computation_.host->compute(rows, row, row == 0, {}));
       work.add_rows(1, passes ? 1 : 0);
       if (passes) return true;
     }
     return false;
   }
+
+  /// Of the rows that the host was asked of last: those that passed.
+  std::span<const uint16_t> chosen() const { return chosen_; }
 
   /// The rows that pass, with what is computed of them; there may be none. `aside` gets those that have
   /// failures; null: the fallback is asked at once, of conditions only.
@@ -189,19 +200,17 @@ class ComputedRows::Worker {
 
   /// Adds to chosen_ the rows whose condition has a failure; failures_ gets those of all that are chosen.
   void keep_failures(const Computed& passes, uint32_t rows) {
-    std::vector<uint16_t>& passing = passing_;
-    std::swap(passing, chosen_);
+    std::swap(passing_, chosen_);
     chosen_.clear();
-    size_t next = 0;
+    passed_.clear();
+    auto next = passing_.begin();
     for (uint32_t row = 0; row < rows; ++row) {
-      const bool passed = next < passing.size() && passing[next] == row;
-      next += passed ? 1 : 0;
-      const Failure failure = passes.failures[row];
-      if (!passed && failure == 0) continue;
+      const bool passed = next != passing_.end() && *next == row;
+      if (passed) ++next;
+      if (!passed && passes.failures[row] == 0) continue;
       chosen_.push_back(static_cast<uint16_t>(row));
-      failures_.push_back(failure);
-      passed_.resize(failures_.size());
-      passed_.back() = passed ? 1 : 0;
+      failures_.push_back(passes.failures[row]);
+      passed_.push_back(passed ? 1 : 0);
     }
   }
 
@@ -228,17 +237,23 @@ class ComputedRows::Worker {
     return {};
   }
 
-  /// Of a condition.
+  /// As find(), where there are failures.
+  Result<bool> find_by_fallback(const RowBatch& rows, uint32_t& row) {
+    const OperatorWork work(counts_.filter, 0);
+    for (; row != rows.rows; ++row) {
+      if (failures_[row] == 0) return true;
+      HAILSTONE_ASSIGN(const bool passes, computation_.fallback->compute(rows, row, row == 0, {}));
+      work.add_rows(0, passes ? 1 : 0);
+      if (passes) return true;
+    }
+    return false;
+  }
+
   Status ask_at_once(RowBatch& rows) {
-    const OperatorWork work(counts_.host, 0);
     chosen_.clear();
     for (uint32_t row = 0; row < rows.rows; ++row) {
-      bool passes = true;
-      if (failures_[row] != 0) {
-        HAILSTONE_ASSIGN(passes, computation_.fallback->compute(rows, row, chosen_.empty(), {}));
-        work.add_rows(1, passes ? 1 : 0);
-      }
-      if (passes) chosen_.push_back(static_cast<uint16_t>(row));
+      HAILSTONE_ASSIGN(const bool found, find_by_fallback(rows, row));
+      if (found) chosen_.push_back(static_cast<uint16_t>(row));
     }
     failures_.clear();
     keep_chosen(rows);
@@ -319,7 +334,7 @@ class ComputedRows::Worker {
 
 /// Where next() is.
 struct ComputedRows::Next {
-  explicit Next(const ComputedRows& all) : worker(all, all.computation_) {}
+  explicit Next(const ComputedRows& all) : worker(all, all.computation_, all.counts_) {}
   Worker worker;
   RowBatch rows = {};
   uint32_t row = 0;  // not yet looked at
@@ -347,7 +362,7 @@ Result<ScanColumn> ComputedRows::column(size_t position) const {
 Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
-  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, computation_);
+  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, computation_, counts_);
   Aside aside(*this, used);
   const TakeRows compute = [&](unsigned part, const RowBatch& batch) -> Status {
     RowBatch rows;
@@ -362,13 +377,20 @@ Status ComputedRows::take_aside(Aside& aside, const TakeRows& take) {
   if (aside.kept != nullptr) {
     Computation by_host{.columns = computation_.columns, .host = computation_.fallback};
     for (Computation::Column& column : by_host.columns) column.result = Program::none;
-    Worker worker(*this, by_host);
+    Worker programs(*this, computation_, {}), worker(*this, by_host, {});
+    std::vector<uint8_t> of_condition;
     for (;;) {
       HAILSTONE_TRY(check_interruption());
       HAILSTONE_ASSIGN(const RowBatch* const batch, aside.kept->next());
       if (batch == nullptr) break;
+      programs.find_failed_conditions(*batch, of_condition);
       RowBatch rows;
       HAILSTONE_TRY(worker.compute(*batch, 0, nullptr, rows));
+      uint64_t passed = 0;
+      for (const uint16_t row : worker.chosen()) passed += of_condition[row];
+      // Others have been counted as what passes the conditions.
+      if (counts_.filter != nullptr) counts_.filter->add_rows(0, passed);
+      if (counts_.compute != nullptr) counts_.compute->add_rows(passed, rows.rows);
       if (rows.rows != 0) HAILSTONE_TRY(take(0, rows));
     }
   }

@@ -66,7 +66,7 @@ struct Computation {
 struct RowCounts {
   OperatorCounts* scan = nullptr;     // of a source that is one
   OperatorCounts* filter = nullptr;   // conditions of programs
-  OperatorCounts* host = nullptr;     // what the host computes, conditions and columns, also of single rows
+  OperatorCounts* host = nullptr;     // what the host computes, conditions and columns
   OperatorCounts* compute = nullptr;  // columns of programs
 };
 

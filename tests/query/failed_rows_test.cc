@@ -297,7 +297,7 @@ TEST_F(FailedRowsTest, GoByWayOfFilesWhereMemoryIsShort) {
     const auto host = std::make_shared<Asked>(uint64_t{1} << 40);
     auto all = rows(host, true);
     OperatorCounts counts;
-    all->count_in({.host = &counts});
+    all->count_in({.filter = &counts});
     EXPECT_EQ(take(*all, 3).size(), all_rows / 2);
     EXPECT_EQ(host->numbers, wrong_);
     EXPECT_GT(counts.spilled.load(), 0);
