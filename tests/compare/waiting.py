@@ -26,6 +26,7 @@ STATEMENTS = {
     "without groups the server finds the extremes of an ENUM or SET by an index, and so by their numbers": r"^(?!.* GROUP BY ).*\b(MIN|MAX)\( *(DISTINCT +)?(kind|flags|choice|many)\)",
     "a negative zero of TIME is a group of its own, or not, as the server sorts the rows of groups": r"\bSEC_TO_TIME\([^)]*\bdeep\b.* GROUP BY ",
     "a space is the empty SET, or no SET, as an index is read or not": r"\b(many|flags|kind|choice)\b *(=|<=>|IN) *\(?' '",
+    "the server sorts quotients of more than 65 digits by some of them": r"\bdeep\b\)? / .* ORDER BY ",
     "the server adds different values up once a group of an index, in the total, too": r"\bDISTINCT\b.* WITH ROLLUP",
 }
 WAITS = re.compile("|".join(STATEMENTS.values()))
