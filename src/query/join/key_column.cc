@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "query/group_numbers.h"
 #include "query/value_order.h"
 
 namespace hailstone {
@@ -11,8 +12,6 @@ namespace {
 bool is_whole(const ScanColumn& column) {
   return column.type == Type::Signed || column.type == Type::Unsigned;
 }
-
-bool is_real(const ScanColumn& column) { return column.type == Type::Float || column.type == Type::Double; }
 
 }  // namespace
 
