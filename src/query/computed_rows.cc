@@ -105,9 +105,10 @@ class ComputedRows::Worker {
     const OperatorWork work(counts_.filter, part);
     conditions_->run(rows);
     const Computed& passes = conditions_->result(computation_.passes);
-    if (computation_.fallback == nullptr) HAILSTONE_TRY(check_failures(passes, rows.rows));
+    const bool any_failures = has_failures(passes, rows.rows);
+    if (any_failures && computation_.fallback == nullptr) return not_computed();
     find_true_rows(passes, rows.rows, chosen_);
-    if (passes.any_failures) keep_failures(passes, rows.rows);
+    if (any_failures) keep_failures(passes, rows.rows);
     keep_chosen(rows);
     // Those that have a failure are counted when it is known whether they pass.
     work.add_rows(batch.rows, rows.rows - static_cast<uint64_t>(std::ranges::count_if(
@@ -266,7 +267,7 @@ class ComputedRows::Worker {
     for (const auto& column : computation_.columns) {
       if (column.result == Program::none) continue;
       const Computed& value = values_->result(column.result);
-      if (!value.any_failures) continue;
+      if (!has_failures(value, rows.rows)) continue;
       if (!std::exchange(any, true)) failures_.assign(rows.rows, Failure{0});
       for (uint32_t row = 0; row < rows.rows; ++row) {
         failures_[row] = both_failures(failures_[row], value.failures[row]);
@@ -274,12 +275,7 @@ class ComputedRows::Worker {
       }
     }
     if (!any) return {};
-    if (std::ranges::all_of(failures_, [](Failure failure) { return failure == 0; })) {
-      failures_.clear();
-      return {};
-    }
-    if (any_wide || aside == nullptr || computation_.fallback == nullptr)
-      return fail(ErrorCode::Unsupported, "an expression has a value that it is not computed for here");
+    if (any_wide || aside == nullptr || computation_.fallback == nullptr) return not_computed();
     passed_.assign(rows.rows, 1);
     const uint32_t before = rows.rows;
     HAILSTONE_TRY(put_aside(rows, part, *aside));

@@ -4,11 +4,17 @@
 
 namespace hailstone {
 
-Status check_failures(const Computed& computed, uint32_t rows) {
-  if (!computed.any_failures) return {};
+bool has_failures(const Computed& computed, uint32_t rows) {
   const auto failures = std::span(computed.failures).first(rows);
-  if (std::ranges::all_of(failures, [](Failure failure) { return failure == 0; })) return {};
+  return computed.any_failures && std::ranges::any_of(failures, [](Failure failure) { return failure != 0; });
+}
+
+std::unexpected<Error> not_computed() {
   return fail(ErrorCode::Unsupported, "an expression has a value that it is not computed for here");
+}
+
+Status check_failures(const Computed& computed, uint32_t rows) {
+  return has_failures(computed, rows) ? not_computed() : Status();
 }
 
 void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to) {

@@ -16,7 +16,11 @@
 
 namespace hailstone {
 
+/// Whether one of the first so many rows has a failure.
+bool has_failures(const Computed& computed, uint32_t rows);
 /// ErrorCode::Unsupported: a row has a failure, of which there is nobody to be asked here.
+std::unexpected<Error> not_computed();
+/// The same where a row has one.
 Status check_failures(const Computed& computed, uint32_t rows);
 
 /// Makes `to` the first so many rows for which a register of truth is TRUE.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -313,6 +314,33 @@ TEST_F(FailedRowsTest, GoByWayOfFilesWhereMemoryIsShort) {
   host_.filesystem().clear_rules();
   expect_nothing_left(before);
   host_.budget().set_limit(size_t{1} << 30);
+}
+
+TEST_F(FailedRowsTest, NeedNoHostWhereNoneIsTaken) {
+  // IF(divisor = 0, 1, number DIV divisor) > 0.
+  constexpr ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
+  const auto conditions = std::make_shared<Program>();
+  const Register divisor = conditions->column(1, column), zero = conditions->constant(int64_t{0});
+  const Register quotient =
+      conditions->divide(Opcode::IntegerDivide, conditions->column(0, column), divisor, true);
+  const Register is_zero = conditions->call(Opcode::Equal, std::array{divisor, zero});
+  const Register chosen =
+      conditions->call(Opcode::Choose, std::array{is_zero, conditions->constant(int64_t{1}), quotient});
+  Computation computation{.conditions = conditions,
+                          .passes = conditions->call(Opcode::Greater, std::array{chosen, zero})};
+  auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,
+                                     std::make_shared<const Predicate>(Predicate::always()),
+                                     std::vector<uint16_t>{0, 1}, std::vector<bool>{false, false});
+  ComputedRows rows(std::move(scan), 2, std::move(computation));
+  std::atomic<size_t> taken{0};
+  ASSERT_TRUE(rows.each_batch(2, [&](unsigned, const RowBatch& batch) {
+    taken += batch.rows;
+    return Status();
+  }));
+  size_t below_divisor = 0;
+  for (int64_t number = 0; number < 3; ++number)
+    below_divisor += size_t{!std::ranges::binary_search(wrong_, number)};
+  EXPECT_EQ(taken, all_rows - below_divisor);
 }
 
 TEST_F(FailedRowsTest, WithoutAHostEndTheRun) {
