@@ -1,6 +1,8 @@
 // What bounds conditions set to items of one side of a join by items of the other side, and the ranges by
 // which a join without keys finds its pairs.
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "item_parts.h"
 #include "join_tree.h"
@@ -116,6 +118,15 @@ std::optional<JoinRange> range_of_pairs(const std::vector<Item*>& conditions, co
   return JoinRange{.number = numbers.front()};
 }
 
+/// Where the number is not known, the greatest or the least one, which leaves the pair to the conditions.
+Program::Register widened(Program& program, Program::Register number, bool to_greatest) {
+  if (program.kind(number) != Program::Kind::Integer || !program.may_fail()) return number;
+  const int64_t widest =
+      to_greatest ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+  const std::array<Program::Register, 2> inputs{number, program.constant(widest)};
+  return program.call(Program::Opcode::Otherwise, inputs);
+}
+
 }  // namespace
 
 std::vector<BoundedItem> bounded_items(const std::vector<Item*>& conditions, uint64_t of, uint64_t by,
@@ -131,7 +142,12 @@ std::optional<std::vector<Program::Register>> BoundedItem::registers(ScanColumns
   for (Item* const bound : {least, greatest}) {
     if (bound != nullptr) items.push_back({bound, &of_bounds});
   }
-  return compared ? NumberTranslator::compared_numbers(*compared, items, columns) : std::nullopt;
+  auto numbers = compared ? NumberTranslator::compared_numbers(*compared, items, columns) : std::nullopt;
+  if (!numbers) return std::nullopt;
+  if (least != nullptr) (*numbers)[1] = widened(of_bounds, (*numbers)[1], /*to_greatest=*/false);
+  if (greatest != nullptr) numbers->back() = widened(of_bounds, numbers->back(), /*to_greatest=*/true);
+  if (!has_both()) numbers->front() = widened(of_item, numbers->front(), least != nullptr);
+  return numbers;
 }
 
 std::optional<JoinRange::Registers> JoinRange::registers(ScanColumns& columns, Program& of_probe,

@@ -8,6 +8,7 @@
 #include "ha_hailstone.h"
 #include "item_parts.h"
 #include "pushdown.h"
+#include "pushdown_warnings.h"
 #include "record.h"
 #include "row_block.h"
 #include "select_numbers.h"
@@ -220,6 +221,11 @@ std::vector<Item*> FromClause::all_conditions() const {
   std::vector<Item*> conditions;
   add_conditions(joined, conditions);
   return conditions;
+}
+
+bool FromClause::is_asked_last(Item& condition) const {
+  return std::ranges::find(joined.conditions, &condition) != joined.conditions.end() &&
+         may_warn_of_arithmetic_only(sources->thd(), condition) && !key_of_condition(condition, sources);
 }
 
 std::vector<bool> FromClause::shown_tables() const {

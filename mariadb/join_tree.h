@@ -124,6 +124,8 @@ struct FromClause {
 
   /// All parts of WHERE and ON.
   std::vector<Item*> all_conditions() const;
+  /// Whether what a condition warns of is that of rows which all others leave: the engine asks it last.
+  bool is_asked_last(Item& condition) const;
   /// Which tables have columns in the rows that come out: not those of semi joins.
   std::vector<bool> shown_tables() const;
 };

@@ -104,7 +104,7 @@ class Part {
     for (Item* const condition : from_->all_conditions()) {
       // The engine evaluates them in an order of its own, and so for other rows.
       if (!is_made_of_columns(*condition) || !has_silent_constants(thd_, *condition) ||
-          may_warn(thd_, *condition))
+          (may_warn(thd_, *condition) && !from_->is_asked_last(*condition)))
         return Declined{SelectOutcome::Condition, condition};
     }
     if (Item* const item = made_of_missing_rows(*from_, *query_.select, query_.having))

@@ -39,11 +39,14 @@ bool takes_numbers(std::string_view name) {
 
 /// Functions of times.
 bool takes_times(std::string_view name) {
-  static const Names names{"year",        "month",      "dayofmonth",     "dayofyear",    "weekday",
-                           "dayname",     "monthname",  "quarter",        "week",         "yearweek",
-                           "hour",        "minute",     "second",         "extract",      "microsecond",
-                           "to_days",     "to_seconds", "unix_timestamp", "cast_as_date", "cast_as_datetime",
-                           "date_format", "last_day",   "timestampdiff"};
+  static const Names names{"year",           "month",        "dayofmonth",
+                           "dayofyear",      "weekday",      "dayname",
+                           "monthname",      "quarter",      "week",
+                           "yearweek",       "dayofweek",    "hour",
+                           "minute",         "second",       "extract",
+                           "microsecond",    "to_days",      "to_seconds",
+                           "unix_timestamp", "cast_as_date", "cast_as_datetime",
+                           "date_format",    "last_day",     "timestampdiff"};
   return names.contains(name);
 }
 
@@ -136,6 +139,14 @@ bool converts_to_unicode(const Item_func& function) {
          to.mbmaxlen >= longest_character && function.arguments()[0]->collation.collation != &my_charset_bin;
 }
 
+/// What warns of nothing but of a number or a moment that it computes.
+bool is_arithmetic(const Item_func& function) {
+  const std::string_view name = function.func_name();
+  if (divides(name)) return are_all(function, Kind::Number);
+  return name == "date_add_interval" && kind_of(*function.arguments()[0]) == Kind::Time &&
+         are_all(function, Kind::Number, 1);
+}
+
 bool is_silent(const THD& thd, const Item_func& function) {
   if (compares_values(function)) return compares_one_kind(function);
   if (chooses_by_numbers(function) || converts_to_unicode(function)) return true;
@@ -149,7 +160,11 @@ bool is_silent(const THD& thd, const Item_func& function) {
 
 }  // namespace
 
-bool may_warn(const THD& thd, Item& item) {
+namespace {
+
+/// `silent`: of a function, without its arguments.
+template <typename IsSilent>
+bool may_warn_but_for(const IsSilent& silent, Item& item) {
   Item& real = *item.real_item();
   if (real.basic_const_item() || real.type() == Item::FIELD_ITEM) return false;
   // A query in the condition is no reason to read all rows; what it warns of is mostly its own rows' anyway.
@@ -157,17 +172,31 @@ bool may_warn(const THD& thd, Item& item) {
   if (real.type() == Item::COND_ITEM) {
     List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
     while (Item* part = parts++) {
-      if (kind_of(*part) == Kind::Text || may_warn(thd, *part)) return true;
+      if (kind_of(*part) == Kind::Text || may_warn_but_for(silent, *part)) return true;
     }
     return false;
   }
   if (real.type() != Item::FUNC_ITEM) return true;
   const auto& function = static_cast<const Item_func&>(real);
-  if (!is_silent(thd, function)) return true;
+  if (!silent(function)) return true;
   for (uint i = 0; i < function.argument_count(); ++i) {
-    if (may_warn(thd, *function.arguments()[i])) return true;
+    if (may_warn_but_for(silent, *function.arguments()[i])) return true;
   }
   return false;
+}
+
+}  // namespace
+
+bool may_warn(const THD& thd, Item& item) {
+  return may_warn_but_for([&thd](const Item_func& function) { return is_silent(thd, function); }, item);
+}
+
+bool may_warn_of_arithmetic_only(const THD& thd, Item& item) {
+  return may_warn(thd, item) && !may_warn_but_for(
+                                    [&thd](const Item_func& function) {
+                                      return is_silent(thd, function) || is_arithmetic(function);
+                                    },
+                                    item);
 }
 
 namespace {
@@ -188,6 +217,10 @@ bool may_warn_in_result(const THD& thd, Item& item) {
 }
 
 }  // namespace
+
+bool tells_of_times(const Item_func& function) {
+  return takes_times(function.func_name()) && are_all(function, Kind::Time);
+}
 
 bool takes_texts_for_numbers(const Item_func& function) {
   bool number = false, text = false;

@@ -12,9 +12,16 @@ namespace hailstone {
 /// of overflow do not count: a plan that reads by an index evaluates fewer rows, too.
 bool may_warn(const THD& thd, Item& item);
 
+/// Whether it may, but of nothing except what it computes: a division by zero, or a day or a time beyond the
+/// calendar.
+bool may_warn_of_arithmetic_only(const THD& thd, Item& item);
+
 /// Whether the statement under way may warn of a row that it stores, sends or adds up, so that the warning
 /// has the row's number.
 bool may_warn_of_rows(const THD& thd);
+
+/// Whether the function tells something of times, of which it neither warns nor fails.
+bool tells_of_times(const Item_func& function);
 
 /// Whether texts among the function's arguments are taken for numbers. A literal is, with each row anew.
 bool takes_texts_for_numbers(const Item_func& function);

@@ -36,16 +36,19 @@ const Collation* collation_of_key(const Field& field) {
   return collation ? *collation : nullptr;
 }
 
-/// Whether the server evaluates the sides of an equality without a warning or an error: columns, and texts
-/// that are brought into another character set.
+/// Whether the server evaluates the sides of an equality without a warning or an error: columns, texts that
+/// are brought into another character set, and what is told of times.
 bool raises_nothing(const THD& thd, Item_bool_func2& equality) {
-  const auto is_column = [](Item* side) {
-    Item* item = side->real_item();
-    if (auto* const converted = dynamic_cast<Item_func_conv_charset*>(item); converted != nullptr)
-      item = converted->arguments()[0]->real_item();
-    return item->type() == Item::FIELD_ITEM;
+  const auto is_column = [](Item& item) { return item.real_item()->type() == Item::FIELD_ITEM; };
+  const auto is_plain = [&](Item& side) {
+    Item& item = *side.real_item();
+    if (is_column(item)) return true;
+    if (item.type() != Item::FUNC_ITEM) return false;
+    const auto& function = static_cast<const Item_func&>(item);
+    return (dynamic_cast<const Item_func_conv_charset*>(&function) != nullptr || tells_of_times(function)) &&
+           !any_part(item, [&](Item& part) { return !is_column(part); });
   };
-  return is_column(equality.arguments()[0]) && is_column(equality.arguments()[1]) && !may_warn(thd, equality);
+  return is_plain(*equality.arguments()[0]) && is_plain(*equality.arguments()[1]) && !may_warn(thd, equality);
 }
 
 /// DATEDIFF(), which has as many digits as it says, is made of two TO_DAYS(), which have one more.
@@ -376,9 +379,32 @@ Item* RowTranslator::take_conditions(const BlockStatement& statement) {
   return take_parts(block_.rest);
 }
 
+/// Leaves those that may warn for the end, so that they warn of rows which all others leave. What a program
+/// knows of them is asked at once.
+void RowTranslator::take_last(RowBlock::Conditions& conditions) {
+  std::vector<Item*> others;
+  for (Item* const part : conditions.all) {
+    if (!may_warn(thd_, *part)) {
+      others.push_back(part);
+      continue;
+    }
+    block_.rest.all.push_back(part);
+    const auto condition = NumberTranslator(block_.columns, *conditions.program).condition(*part);
+    if (!condition) continue;
+    Program& program = *conditions.program;
+    const std::array<Program::Register, 2> or_true{*condition, program.constant(int64_t{1})};
+    const Program::Register may_hold = program.call(Program::Opcode::Otherwise, or_true);
+    const std::array<Program::Register, 2> both{conditions.passes.value_or(may_hold), may_hold};
+    conditions.passes = program.call(Program::Opcode::And, both);
+  }
+  conditions.all = std::move(others);
+}
+
 Item* RowTranslator::take_joins(const JoinNode& tree) {
   block_.join = std::make_unique<RowBlock::Join>();
+  block_.rest = {};
   if (Item* const part = take_node(tree, *block_.join)) return part;
+  if (Item* const part = take_parts(block_.rest)) return part;
   take_keys(tree, *block_.join);
   return nullptr;
 }
@@ -393,12 +419,14 @@ bool RowBlock::join_in_other_order(BlockRun& run) {
   auto predicates_before = predicates;
   auto only_for_keys_before = only_for_keys;
   std::unique_ptr<Join> join_before = std::move(join);
+  const Conditions rest_before = rest;
   Item* const part = RowTranslator(columns.sources().thd(), *this).take_joins(*tree);
   if (part != nullptr || width() != columns_before.numbers().size()) {
     columns = std::move(columns_before);
     predicates = std::move(predicates_before);
     only_for_keys = std::move(only_for_keys_before);
     join = std::move(join_before);
+    rest = rest_before;
   }
   run.plan_again(source_plan());
   return true;
@@ -417,6 +445,7 @@ Item* RowTranslator::take_node(const JoinNode& node, RowBlock::Join& to) {
       to.where.all.insert(to.where.all.end(), pushed.rest.begin(), pushed.rest.end());
     }
     block_.predicates[*node.source] = std::make_shared<Predicate>(Predicate::all_of(std::move(predicates)));
+    take_last(to.where);
     return take_parts(to.where);
   }
   to.probe = std::make_unique<RowBlock::Join>();
@@ -426,6 +455,7 @@ Item* RowTranslator::take_node(const JoinNode& node, RowBlock::Join& to) {
   to.on.all = node.on;
   if (Item* const part = take_parts(to.on)) return part;
   to.where.all = node.where;
+  take_last(to.where);
   return take_parts(to.where);
 }
 

@@ -137,10 +137,11 @@ struct RowBlock {
   std::shared_ptr<Program> values = std::make_shared<Program>();
   std::vector<RowExpression> computed;
   std::vector<std::shared_ptr<const Predicate>> predicates;  // of each table
-  Conditions rest;                                           // of one table's rows, beyond the predicate
-  std::unique_ptr<Join> join;                                // null: there is one table
-  std::vector<uint16_t> only_for_keys = {};                  // positions that nothing but joins reads
-  std::unique_ptr<JoinWatch> watch = {};                     // of the joins; null: their order stays
+  /// Of one table's rows, beyond the predicate; of joined ones those that are asked last.
+  Conditions rest;
+  std::unique_ptr<Join> join;                // null: there is one table
+  std::vector<uint16_t> only_for_keys = {};  // positions that nothing but joins reads
+  std::unique_ptr<JoinWatch> watch = {};     // of the joins; null: their order stays
 
   /// How many columns come before the computed ones.
   size_t width() const { return columns.numbers().size(); }
@@ -206,6 +207,7 @@ class RowTranslator {
 
  private:
   Item* take_parts(RowBlock::Conditions& conditions);
+  void take_last(RowBlock::Conditions& conditions);
   Item* take_node(const JoinNode& node, RowBlock::Join& to);
   void take_keys(const JoinNode& node, RowBlock::Join& to);
   uint16_t position_of_key(PlainField field);

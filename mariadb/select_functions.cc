@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 
+#include "query/expression/moment.h"
 #include "record.h"
 
 namespace hailstone {
@@ -34,7 +35,13 @@ class DecimalNumber final : public ColumnFunction {
   const DecimalFormat format_;
 };
 
-constexpr uint bytes_of_moment = 5;
+constexpr uint bytes_of_moment = 5, bytes_of_seconds = 4;
+
+/// The connection's. Noted, as the server does for a statement that it evaluates.
+const Time_zone& zone_of_statement() {
+  current_thd->used |= THD::TIME_ZONE_USED;
+  return *current_thd->variables.time_zone;
+}
 
 struct Day {
   uint64_t year = 0, month = 0, day = 0;
@@ -110,7 +117,13 @@ class PartOfTime final : public ColumnFunction {
   const interval_type unit_;
 };
 
-/// Year * 13 + month, day, hour, minute, second and microsecond, from 17 bits of the former on.
+/// Of a DATETIME's, or a TIMESTAMP's, fraction of seconds of so many bytes.
+uint64_t microseconds_of(uint64_t value, uint fraction) {
+  constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};  // that it counts
+  return (value & ((uint64_t{1} << 8 * fraction) - 1)) * microseconds[fraction];
+}
+
+/// As the library has it: a DATETIME's bits are in that order.
 class Moment final : public ColumnFunction {
  public:
   /// `fraction`: bytes of a DATETIME's fraction of seconds; none: a DATE.
@@ -130,58 +143,61 @@ class Moment final : public ColumnFunction {
   }
 
  private:
-  static constexpr unsigned bits_of_time = 17, bits_of_microseconds = 24;
+  static constexpr unsigned bits_of_microseconds = 24;
 
   static int64_t of_day(uint64_t value) {
-    const uint64_t months = (value >> 9) * 13 + (value >> 5 & 15);
-    return static_cast<int64_t>((months << 5 | (value & 31)) << (bits_of_time + bits_of_microseconds));
+    return hailstone::moment_of({.year = value >> 9, .month = value >> 5 & 15, .day = value & 31});
   }
   int64_t of_moment(uint64_t value) const {
-    constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};  // that the fraction counts
     const uint64_t moment = (value >> 8 * *fraction_) - 0x80'0000'0000;
-    const uint64_t fraction = value & ((uint64_t{1} << 8 * *fraction_) - 1);
-    return static_cast<int64_t>(moment << bits_of_microseconds | fraction * microseconds[*fraction_]);
+    return static_cast<int64_t>(moment << bits_of_microseconds | microseconds_of(value, *fraction_));
   }
 
   const std::optional<uint> fraction_;
 };
 
-/// Of a TIMESTAMP, seconds since 1970 in UTC, the part in a time zone. Time zones are never changed, and live
-/// as long as the server.
-class PartOfTimestamp final : public ColumnFunction {
+/// Of a TIMESTAMP, seconds since 1970 in UTC, what is said of it in a time zone. Time zones are never
+/// changed, and live as long as the server.
+class OfTimestamp : public ColumnFunction {
  public:
   /// `fraction`: bytes of its fraction of seconds.
-  PartOfTimestamp(uint fraction, interval_type unit, const Time_zone& zone)
-      : fraction_(fraction), unit_(unit), zone_(zone) {}
+  OfTimestamp(uint fraction, const Time_zone& zone) : fraction_(fraction), zone_(zone) {}
 
-  std::optional<int64_t> of(const Value& value) const override {
-    const int64_t moment = moment_of(value.integer);
+  std::optional<int64_t> of(const Value& value) const final {
+    const int64_t moment = seconds_of(value.integer);
     if (moment == 0) return std::nullopt;  // the zero of dates
-    return part(moment + offset(moment));
+    return of_local(moment + offset(moment), fraction_of(value.integer));
   }
 
   /// The zone is asked once for all values of a quarter of an hour.
-  void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const override {
+  void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const final {
     std::array<Quarter, 64> quarters;
     for (size_t row = 0; row < ordered.size(); ++row) {
-      const int64_t moment = moment_of(ordered[row]);
+      const int64_t moment = seconds_of(ordered[row]);
       unknown[row] = moment == 0 ? 1 : 0;
       const int64_t number = moment / seconds_of_quarter;
       Quarter& quarter = quarters[static_cast<size_t>(number) % quarters.size()];
       if (quarter.number != number) quarter = quarter_of(number);
-      to[row] = part(moment + (quarter.is_even ? quarter.offset : offset(moment)));
+      to[row] =
+          of_local(moment + (quarter.is_even ? quarter.offset : offset(moment)), fraction_of(ordered[row]));
     }
   }
 
+ protected:
+  static constexpr int64_t seconds_of_day = 86'400;
+  /// Seconds since 1970 as the zone's clocks count them, and microseconds besides.
+  virtual int64_t of_local(int64_t seconds, uint64_t microseconds) const = 0;
+
  private:
-  static constexpr int64_t seconds_of_quarter = 900, seconds_of_day = 86'400;
+  static constexpr int64_t seconds_of_quarter = 900;
   struct Quarter {
     int64_t number = -1;
     int64_t offset = 0;
     bool is_even = false;  // no clock is put on or back in it
   };
 
-  int64_t moment_of(uint64_t ordered) const { return static_cast<int64_t>(ordered >> 8 * fraction_); }
+  int64_t seconds_of(uint64_t ordered) const { return static_cast<int64_t>(ordered >> 8 * fraction_); }
+  uint64_t fraction_of(uint64_t ordered) const { return microseconds_of(ordered, fraction_); }
   /// How many seconds the zone's clocks are ahead of UTC.
   int64_t offset(int64_t moment) const {
     MYSQL_TIME local;
@@ -196,7 +212,17 @@ class PartOfTimestamp final : public ColumnFunction {
     return {number, first, first == offset((number + 1) * seconds_of_quarter - 1)};
   }
 
-  int64_t part(int64_t local) const {
+  const uint fraction_;
+  const Time_zone& zone_;
+};
+
+class PartOfTimestamp final : public OfTimestamp {
+ public:
+  PartOfTimestamp(uint fraction, interval_type unit, const Time_zone& zone)
+      : OfTimestamp(fraction, zone), unit_(unit) {}
+
+ private:
+  int64_t of_local(int64_t local, uint64_t) const override {
     const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds(local));
     const auto seconds = static_cast<uint64_t>(local - int64_t{days.count()} * seconds_of_day);
     const uint64_t time = seconds / 3600 << 12 | seconds / 60 % 60 << 6 | seconds % 60;
@@ -209,9 +235,26 @@ class PartOfTimestamp final : public ColumnFunction {
                    time);
   }
 
-  const uint fraction_;
   const interval_type unit_;
-  const Time_zone& zone_;
+};
+
+class MomentOfTimestamp final : public OfTimestamp {
+ public:
+  using OfTimestamp::OfTimestamp;
+
+ private:
+  int64_t of_local(int64_t local, uint64_t microseconds) const override {
+    const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds(local));
+    const auto seconds = static_cast<uint64_t>(local - int64_t{days.count()} * seconds_of_day);
+    const std::chrono::year_month_day date{std::chrono::sys_days(days)};
+    return moment_of({.year = static_cast<uint64_t>(static_cast<int>(date.year())),
+                      .month = static_cast<unsigned>(date.month()),
+                      .day = static_cast<unsigned>(date.day()),
+                      .hour = seconds / 3600,
+                      .minute = seconds / 60 % 60,
+                      .second = seconds % 60,
+                      .microsecond = microseconds});
+  }
 };
 
 class Length final : public ColumnFunction {
@@ -238,12 +281,9 @@ std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_ty
   const bool is_timestamp = type == MYSQL_TYPE_TIMESTAMP2, has_time = type == MYSQL_TYPE_DATETIME2;
   if (type != MYSQL_TYPE_NEWDATE && !has_time && !is_timestamp) return nullptr;
   if (!PartOfTime::knows(unit, has_time || is_timestamp)) return nullptr;
-  constexpr uint bytes_of_seconds = 4;
   if (is_timestamp) {
-    // As the server notes for a statement that it evaluates.
-    current_thd->used |= THD::TIME_ZONE_USED;
     return std::make_shared<PartOfTimestamp>(field->pack_length() - bytes_of_seconds, unit,
-                                             *current_thd->variables.time_zone);
+                                             zone_of_statement());
   }
   std::optional<uint> fraction;
   if (has_time) fraction = field->pack_length() - bytes_of_moment;
@@ -253,6 +293,8 @@ std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_ty
 std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field) {
   const auto type = field->real_type();
   if (type == MYSQL_TYPE_NEWDATE) return std::make_shared<Moment>(std::nullopt);
+  if (type == MYSQL_TYPE_TIMESTAMP2)
+    return std::make_shared<MomentOfTimestamp>(field->pack_length() - bytes_of_seconds, zone_of_statement());
   if (type != MYSQL_TYPE_DATETIME2) return nullptr;
   return std::make_shared<Moment>(field->pack_length() - bytes_of_moment);
 }

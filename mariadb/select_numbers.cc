@@ -34,10 +34,12 @@ bool is_plain_constant(Item& item) {
          is_plain_constant(*static_cast<Item_func&>(real).arguments()[0]);
 }
 
-/// Whether days, or days with times, are compared.
+/// Whether days, or days with times, are compared; not TIMESTAMPs with each other, of which two may have the
+/// same time on a clock.
 bool compares_moments(const Type_handler& compared) {
   const enum_mysql_timestamp_type type = compared.mysql_timestamp_type();
-  return type == MYSQL_TIMESTAMP_DATE || type == MYSQL_TIMESTAMP_DATETIME;
+  return (type == MYSQL_TIMESTAMP_DATE || type == MYSQL_TIMESTAMP_DATETIME) &&
+         compared.field_type() != MYSQL_TYPE_TIMESTAMP;
 }
 
 std::optional<int64_t> scaled_number(const my_decimal& decimal, unsigned scale) {
@@ -182,7 +184,8 @@ std::optional<Number> NumberTranslator::translate(Item& item) {
       dynamic_cast<Item_func_ifnull*>(&function) != nullptr)
     return first_not_null(function);
   if (const auto result = truth(function)) return Number{*result, 0};
-  return column_function(function);
+  if (const auto result = column_function(function)) return result;
+  return of_moments(function);
 }
 
 std::optional<ComparedAs> compared_as(const Type_handler& compared) {
@@ -243,7 +246,7 @@ std::optional<std::vector<Program::Register>> NumberTranslator::compared_numbers
   return registers;
 }
 
-std::optional<Program::Register> NumberTranslator::moment(Item& item) {
+std::optional<Program::Register> NumberTranslator::moment_of_column(Item& item) {
   const auto field = columns_.field_of(item);
   if (!field) return std::nullopt;
   auto moment = moment_of_time(*field);
@@ -538,6 +541,10 @@ std::optional<Program::Register> NumberTranslator::exact_comparison(Opcode opcod
 
 std::optional<Program::Register> NumberTranslator::between(Item_func& function) {
   Item** const arguments = function.arguments();
+  const auto is_moment = [](const Item* item) {
+    return item->cmp_type() == TIME_RESULT && compares_moments(*item->type_handler());
+  };
+  if (std::ranges::all_of(std::span(arguments, 3), is_moment)) return between_moments(function);
   if (!std::ranges::all_of(std::span(arguments, 3), [](const Item* item) { return is_exact(*item); }))
     return std::nullopt;
   const auto value = translate(*arguments[0]);
@@ -581,7 +588,8 @@ std::optional<Program::Register> NumberTranslator::comparison(Item_func& functio
   const auto as = compared_as(*compares->compare_type_handler());
   if (!as) return std::nullopt;
   if (*as == ComparedAs::Moment) {
-    const auto a = moment(first), b = moment(second);
+    const auto a = compared_moment(first, *compares->compare_type_handler()),
+               b = compared_moment(second, *compares->compare_type_handler());
     return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
   }
   const auto left = translate(first);

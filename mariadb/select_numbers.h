@@ -117,8 +117,20 @@ class NumberTranslator {
   std::optional<Number> translate(Item& item);
   std::optional<Number> column(Item& item);
   std::optional<Number> constant(Item& item);
-  /// The moment that a column of days, or of days and times, has.
+  /// The moment that an item of days, or of days and times, has (select_moments.cc).
   std::optional<Register> moment(Item& item);
+  std::optional<Register> moment_of_column(Item& item);
+  std::optional<Register> moment_of_constant(Item& item);
+  std::optional<Register> first_moment(Item_func& function);
+  std::optional<Register> moved_moment(Item_date_add_interval& function);
+  /// The same of a side of a comparison, which may be a text: as that is compared.
+  std::optional<Register> compared_moment(Item& item, const Type_handler& compared);
+  /// The same of an argument that is taken for a moment.
+  std::optional<Register> moment_of_argument(Item& item);
+  /// How many units there are in an interval.
+  std::optional<Register> units(Item& item);
+  /// What functions of moments tell.
+  std::optional<Number> of_moments(Item_func& function);
   std::optional<Number> arithmetic(Item_func& function, Opcode opcode);
   std::optional<Number> whole_division(Item_func& function, Opcode opcode);
   std::optional<Number> negative(Item_func& function);
@@ -130,6 +142,7 @@ class NumberTranslator {
   std::optional<Register> comparison(Item_func& function, Opcode opcode);
   std::optional<Register> exact_comparison(Opcode opcode, const Number& left, const Number& right);
   std::optional<Register> between(Item_func& function);
+  std::optional<Register> between_moments(Item_func& function);
   std::optional<Register> in_list(Item_func& function);
   std::optional<Register> is_true(Item& item);
   /// `source`: the number of the table whose columns it reads.

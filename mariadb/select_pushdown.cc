@@ -73,7 +73,9 @@ class WholeSelect {
       // So IS NULL of what cannot be NULL evaluates nothing, and raises no error, as when it is optimised.
       condition->update_used_tables();
       // The optimizer brings a condition's parts into another order, so that another one warns of a row.
-      if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || may_warn(thd_, *condition))
+      const bool warns =
+          may_warn(thd_, *condition) && !(from_ && is_asked_once() && from_->is_asked_last(*condition));
+      if (is_replaced(*condition) || !has_silent_constants(thd_, *condition) || warns)
         return declined(SelectOutcome::Condition, condition);
     }
     if (Item* const item = from_ ? made_of_missing_rows(*from_, join_.all_fields, join_.having) : nullptr)
@@ -134,6 +136,8 @@ class WholeSelect {
                &select_.master_unit()->lim} {}
 
   bool chooses() const { return select_pushdown(&thd_) == SelectPushdown::Auto; }
+  /// What is rolled up is read once a level.
+  bool is_asked_once() const { return select_.olap == UNSPECIFIED_OLAP_TYPE; }
 
   /// One of them stands for all.
   HailstoneHandler& reader() const { return sources_->first().reader(); }

@@ -9,6 +9,7 @@ TEXTS = ["exact", "raw", "fold", "body"]
 TIMES = ["day", "moment", "stamp", "instant"]
 MOMENTS = ["'2001-02-03'", "'2024-10-27 02:30:00'", "'2024-10-27 00:30:00.25'", "'2024-03-31 03:00:00'", "'2009-10-25'", "TIMESTAMP'2024-10-27 01:30:00'",
            "TIMESTAMP'2024-03-31 02:30:00.5'", "DATE'2024-07-01'", "FROM_UNIXTIME(1729989000)", "20241027013000", "'2024-10-27 02:30:00' + INTERVAL 90 MINUTE"]
+UNITS = ["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND"]
 
 
 class Expressions:
@@ -50,6 +51,10 @@ class Expressions:
             # Not TO_DAYS(), for whose seven digits the server has room for six beside decimals, in some plans.
             part = self.random.choice(["YEAR", "MONTH", "DAY", "QUARTER", "HOUR", "MINUTE", "SECOND", "DAYOFWEEK"])
             unit = self.random.choice(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "YEAR_MONTH", "DAY_HOUR"])
+            if self.random.random() < 0.4:
+                return self.random.choice([f"DATEDIFF({name}, {self.random.choice([self.moment(name), self.random.choice(MOMENTS)])})", f"DAYOFYEAR({name})", f"WEEKDAY({name})",
+                                           f"{self.random.choice(['YEAR', 'MONTH', 'DAY'])}({self.moment(name)})",
+                                           f"TIMESTAMPDIFF({self.random.choice(UNITS[:-1])}, {name}, {self.moment(self._one_of(TIMES))})"])
             return self.random.choice([f"{part}({name})", f"{part}({name})", f"EXTRACT({unit} FROM {name})", f"EXTRACT({unit} FROM {name})", f"UNIX_TIMESTAMP({name})",
                                        f"TIMESTAMPDIFF({unit.split('_')[0]}, {name}, {self.random.choice(MOMENTS)})",
                                        f"({name} {self.random.choice(['<', '=', '>='])} {self.random.choice(MOMENTS)})"])
@@ -86,10 +91,20 @@ class Expressions:
             value = f"(id + {value})"
         return f"{value} {self.random.choice(['', '', 'NOT '])}BETWEEN {self.number(0, real)} AND {self.number(depth - 1, real)}"
 
+    def moment(self, name):
+        """Made of a column of times."""
+        amount = self.random.choice([str(self.random.randrange(-40, 40)), "300", "9999", "id", "- id", self._one_of(WHOLE) or "id"])
+        moved = f"{name} {self.random.choice('+-')} INTERVAL {amount} {self.random.choice(UNITS)}"
+        return self.random.choice([moved, moved, moved, f"LAST_DAY({name})", f"DATE({name})", f"COALESCE({name}, {self._one_of(TIMES)})"])
+
     def of_time(self, name):
         """A condition."""
         one, other = self.random.sample(MOMENTS, 2)
         comparison = self.random.choice(["<", "<=", ">", ">=", "=", "<>", "<=>"])
+        if self.random.random() < 0.5:
+            made, beside = self.moment(name), self.random.choice([one, self._one_of(TIMES), self.moment(self._one_of(TIMES))])
+            return self.random.choice([f"{made} {comparison} {beside}", f"{made} {comparison} {beside}", f"{made} {self.random.choice(['', 'NOT '])}BETWEEN {beside} AND {one}",
+                                       f"TO_DAYS({made}) {comparison} TO_DAYS({beside})", f"{made} IN ({beside}, {one})"])
         return self.random.choice([f"{name} {comparison} {one}", f"{name} {comparison} {one}", f"{name} BETWEEN {one} AND {other}", f"{name} NOT IN ({one}, {other})",
                                    f"{name} {comparison} {self._one_of(TIMES)}", f"{name} + INTERVAL 30 MINUTE {comparison} {one}",
                                    f"{name} IN ({one}, {other})"])

@@ -143,6 +143,39 @@ TEST_F(FailureTest, BetweenIsDecidedByOneBound) {
   expect(call(Opcode::Between, {a_, b_, c_}), numbers, {1, 0, 0, {}, {}}, {0, 0, 0, 0, 0});
 }
 
+/// The sum of its numbers, of which it does not know those above 9.
+class SmallSum final : public NumberFunction {
+ public:
+  void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
+              uint8_t* unknown) const override {
+    for (uint32_t row = 0; row < rows; ++row) {
+      to[row] = first[row] % 100 + (second == nullptr ? 0 : second[row] % 100);
+      unknown[row] = to[row] > 9 ? 1 : 0;
+    }
+  }
+};
+
+TEST_F(FailureTest, FunctionsOfNumbersAreUnknownOrNull) {
+  const auto function = std::make_shared<SmallSum>();
+  const Numbers numbers{.a = {7, 7, {}, 7, 12}, .b = {2, 3, 99, {}, 0}, .c = {1, 1, 1, 1, 1}};
+  expect(program_->apply(function, a_), numbers, {7, 7, {}, 7, {}}, {0, 0, 0, 0, unknown_value});
+  const Register sum = program_->apply(function, a_, b_);
+  expect(sum, numbers, {9, {}, {}, {}, {}}, {0, unknown_value, 0, 0, unknown_value});
+  EXPECT_EQ(sum, program_->apply(function, a_, b_));
+  EXPECT_NE(sum, program_->apply(std::make_shared<SmallSum>(), a_, b_));
+  // The second is not looked at behind a first NULL.
+  expect(program_->apply(function, a_, quotient()), {.a = {4, {}}, .b = {0, 0}, .c = {1, 1}}, {{}, {}},
+         {1, 0});
+  EXPECT_TRUE(program_->may_fail());
+}
+
+TEST_F(FailureTest, EndWithAnotherValue) {
+  expect(call(Opcode::Otherwise, {quotient(), constant(-5)}), some_, {3, -5, {}, {}, {}, -5},
+         {0, 0, 0, 0, 0, 0});
+  const Register null = program_->null(Program::Kind::Integer);
+  expect(call(Opcode::Otherwise, {quotient(), null}), some_, {3, {}, {}, {}, {}, {}}, {0, 0, 0, 0, 0, 0});
+}
+
 /// Rows of a table, of which some are asked of a host.
 TableDefinition failed_definition() {
   TableDefinition definition;

@@ -199,6 +199,10 @@ void Evaluator::execute(const Program::Instruction& instruction, size_t number, 
       return choose(instruction, batch.rows, to);
     case Opcode::Coalesce:
       return choose_first(instruction, batch.rows, to);
+    case Opcode::Apply:
+      return apply_to_numbers(instruction, batch.rows, to);
+    case Opcode::Otherwise:
+      return replace_failures(instruction, batch.rows, to);
     case Opcode::Silenced: {
       const Computed& from = input(instruction, 0);
       if (instruction.kind == Program::Kind::Real) {
@@ -287,6 +291,46 @@ void Evaluator::apply_function(const Program::Instruction& instruction, Codes& c
     to.integers[row] = number.value_or(0);
     if (!number) add_failure(to, rows, row, unknown_value);
   }
+}
+
+void Evaluator::apply_to_numbers(const Program::Instruction& instruction, uint32_t rows, Computed& to) {
+  const Computed& first = input(instruction, 0);
+  if (const bool is_of_one = instruction.inputs[1] == Program::none; is_of_one) {
+    copy_marks(first, rows, to);
+    instruction.applied->of_all(rows, first.integers.data(), nullptr, to.integers.data(), unknown_.data());
+  } else {
+    const Computed& second = input(instruction, 1);
+    unite_nulls(first, second, rows, to);
+    to.any_failures = first.any_failures || second.any_failures;
+    if (to.any_failures) {
+      make_failures(rows, to, [&](uint32_t row) {
+        return first.is_null(row) ? first.failure(row)
+                                  : both_failures(first.failure(row), second.failure(row));
+      });
+    }
+    instruction.applied->of_all(rows, first.integers.data(), second.integers.data(), to.integers.data(),
+                                unknown_.data());
+  }
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (unknown_[row] != 0 && !to.is_null(row)) add_failure(to, rows, row, unknown_value);
+  }
+}
+
+void Evaluator::replace_failures(const Program::Instruction& instruction, uint32_t rows, Computed& to) const {
+  const Computed& first = input(instruction, 0);
+  const Computed& second = input(instruction, 1);
+  const auto choose = [&](const auto& one, const auto& other, auto& chosen) {
+    for (uint32_t row = 0; row < rows; ++row) chosen[row] = first.failure(row) == 0 ? one[row] : other[row];
+  };
+  if (instruction.kind == Program::Kind::Real) {
+    choose(first.reals, second.reals, to.reals);
+  } else {
+    choose(first.integers, second.integers, to.integers);
+  }
+  to.any_failures = false;
+  to.any_nulls = first.any_nulls || second.any_nulls;
+  for (uint32_t row = 0; to.any_nulls && row < rows; ++row)
+    to.nulls[row] = (first.failure(row) == 0 ? first : second).is_null(row) ? 1 : 0;
 }
 
 void Evaluator::match(const Program::Instruction& instruction, Codes& codes, const ColumnVector& vector,

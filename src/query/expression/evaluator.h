@@ -64,6 +64,8 @@ class Evaluator {
   void compare(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
   void compare_with_both(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
   void combine_truths(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
+  void apply_to_numbers(const Program::Instruction& instruction, uint32_t rows, Computed& to);
+  void replace_failures(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
   void choose(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
   void choose_first(const Program::Instruction& instruction, uint32_t rows, Computed& to) const;
 

@@ -23,7 +23,8 @@ bool same(const Program::Instruction& left, const Program::Instruction& right) {
          left.tells_zero == right.tells_zero && left.inputs == right.inputs &&
          left.position == right.position && left.integer == right.integer &&
          std::bit_cast<uint64_t>(left.real) == std::bit_cast<uint64_t>(right.real) &&
-         left.function == right.function && left.predicate == right.predicate;
+         left.function == right.function && left.applied == right.applied &&
+         left.predicate == right.predicate;
 }
 
 }  // namespace
@@ -91,6 +92,7 @@ Program::Register Program::call(Opcode operation, std::span<const Register> inpu
     case Opcode::Multiply:
     case Opcode::Coalesce:
     case Opcode::Silenced:
+    case Opcode::Otherwise:
       instruction.kind = kind(inputs[0]);
       break;
     case Opcode::Choose:
@@ -112,6 +114,11 @@ Program::Register Program::divide(Opcode operation, Register dividend, Register 
 Program::Register Program::to_real(Register number, int64_t divisor) {
   return add(
       {.operation = Opcode::ToReal, .kind = Kind::Real, .inputs = {number, none, none}, .integer = divisor});
+}
+
+Program::Register Program::apply(std::shared_ptr<const NumberFunction> function, Register first,
+                                 Register second) {
+  return add({.operation = Opcode::Apply, .inputs = {first, second, none}, .applied = std::move(function)});
 }
 
 namespace {
@@ -163,12 +170,14 @@ bool Program::may_fail() const {
         bits[i] = std::max(bits_of(1), bits_of(2));
         break;
       case Opcode::Coalesce:
+      case Opcode::Otherwise:
         bits[i] = std::max(bits_of(0), bits_of(1));
         break;
       case Opcode::Silenced:
         bits[i] = bits_of(0);
         break;
       case Opcode::Function:
+      case Opcode::Apply:
       case Opcode::Divide:
       case Opcode::NotNegative:
         return true;

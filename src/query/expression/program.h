@@ -50,6 +50,16 @@ class ColumnFunction {
   virtual void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const;
 };
 
+/// A whole number made of one or two others. Thread-safe.
+class NumberFunction {
+ public:
+  virtual ~NumberFunction() = default;
+  /// Of `rows` numbers each, which may be any where they are a NULL's; `second`: null where there is but one.
+  /// `unknown` becomes 1 for numbers that are not to be told, which are any, else 0.
+  virtual void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
+                      uint8_t* unknown) const = 0;
+};
+
 class Program {
  public:
   enum class Kind : uint8_t { Integer, Real };
@@ -82,12 +92,14 @@ class Program {
     And,
     Or,
     Not,
-    IsTrue,    // 0 or 1
-    IsNull,    // 0 or 1; of both kinds
-    ToReal,    // whole numbers below 2^53 divided by a power of ten: `integer`, from 1 to 10^22
-    Choose,    // first where it is true, then the second, else the third
-    Coalesce,  // the first where it is not NULL, else the second
-    Silenced,  // the number itself, whose failures another register has
+    IsTrue,     // 0 or 1
+    IsNull,     // 0 or 1; of both kinds
+    ToReal,     // whole numbers below 2^53 divided by a power of ten: `integer`, from 1 to 10^22
+    Choose,     // first where it is true, then the second, else the third
+    Coalesce,   // the first where it is not NULL, else the second
+    Silenced,   // the number itself, whose failures another register has
+    Apply,      // a NumberFunction of one or two Integer registers; Integer
+    Otherwise,  // the first where it has no failure, else the second, of which nobody wants to know failures
   };
 
   struct Instruction {
@@ -100,6 +112,7 @@ class Program {
     int64_t integer = 0;
     double real = 0;
     std::shared_ptr<const ColumnFunction> function = nullptr;
+    std::shared_ptr<const NumberFunction> applied = nullptr;
     std::shared_ptr<const Predicate> predicate = nullptr;
   };
 
@@ -117,6 +130,8 @@ class Program {
   /// Divide, IntegerDivide or Remainder. By zero it is NULL; `tells_zero`: and a failure.
   Register divide(Opcode operation, Register dividend, Register divisor, bool tells_zero);
   Register to_real(Register number, int64_t divisor);
+  /// `second`: of a function of two numbers, which is asked only where the first is not NULL.
+  Register apply(std::shared_ptr<const NumberFunction> function, Register first, Register second = none);
 
   /// Whether a row of the columns may have a failure.
   bool may_fail() const;

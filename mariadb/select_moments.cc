@@ -1,0 +1,244 @@
+// Days and times in programs, as moments (query/expression/moment.h): columns, constants, and functions of
+// them. Of a day that is none, or a result that leaves the calendar, the server is asked, which then warns.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "query/expression/moment.h"
+#include "raised_conditions.h"
+#include "select_functions.h"
+#include "select_numbers.h"
+#include "statement_items.h"
+// clang-format off
+#include <item_timefunc.h>
+// clang-format on
+
+namespace hailstone {
+
+namespace {
+
+/// Whether the item is of days, or of days with times.
+bool is_moment(const Item& item) {
+  const enum_mysql_timestamp_type type = item.type_handler()->mysql_timestamp_type();
+  return item.cmp_type() == TIME_RESULT && (type == MYSQL_TIMESTAMP_DATE || type == MYSQL_TIMESTAMP_DATETIME);
+}
+
+bool has_time(const Item& item) {
+  return item.type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_DATETIME;
+}
+
+int64_t moment_at(const MYSQL_TIME& time) {
+  return moment_of({.year = time.year,
+                    .month = time.month,
+                    .day = time.day,
+                    .hour = time.hour,
+                    .minute = time.minute,
+                    .second = time.second,
+                    .microsecond = time.second_part});
+}
+
+std::optional<MomentUnit> unit_of(interval_type unit) {
+  switch (unit) {
+    case INTERVAL_YEAR:
+      return MomentUnit::Year;
+    case INTERVAL_QUARTER:
+      return MomentUnit::Quarter;
+    case INTERVAL_MONTH:
+      return MomentUnit::Month;
+    case INTERVAL_WEEK:
+      return MomentUnit::Week;
+    case INTERVAL_DAY:
+      return MomentUnit::Day;
+    case INTERVAL_HOUR:
+      return MomentUnit::Hour;
+    case INTERVAL_MINUTE:
+      return MomentUnit::Minute;
+    case INTERVAL_SECOND:
+      return MomentUnit::Second;
+    case INTERVAL_MICROSECOND:
+      return MomentUnit::Microsecond;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// What EXTRACT tells of a moment.
+std::optional<MomentPart> part_of(interval_type unit) {
+  switch (unit) {
+    case INTERVAL_YEAR:
+      return MomentPart::Year;
+    case INTERVAL_QUARTER:
+      return MomentPart::Quarter;
+    case INTERVAL_MONTH:
+      return MomentPart::Month;
+    case INTERVAL_DAY:
+      return MomentPart::Day;
+    case INTERVAL_YEAR_MONTH:
+      return MomentPart::YearMonth;
+    case INTERVAL_HOUR:
+      return MomentPart::Hour;
+    case INTERVAL_MINUTE:
+      return MomentPart::Minute;
+    case INTERVAL_SECOND:
+      return MomentPart::Second;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_of_day(MomentPart part) {
+  return part != MomentPart::Hour && part != MomentPart::Minute && part != MomentPart::Second;
+}
+
+/// What a function tells of the moment that is its only argument; nothing: it is another one.
+std::optional<MomentPart> part_of(Item_func& function) {
+  if (const auto* const extract = dynamic_cast<Item_extract*>(&function)) return part_of(extract->int_type);
+  static constexpr std::array<std::pair<std::string_view, MomentPart>, 11> names{
+      {{"year", MomentPart::Year},
+       {"quarter", MomentPart::Quarter},
+       {"month", MomentPart::Month},
+       {"dayofmonth", MomentPart::Day},
+       {"hour", MomentPart::Hour},
+       {"minute", MomentPart::Minute},
+       {"second", MomentPart::Second},
+       {"dayofyear", MomentPart::DayOfYear},
+       {"weekday", MomentPart::Weekday},
+       {"dayofweek", MomentPart::DayOfWeek},
+       {"to_days", MomentPart::DayNumber}}};
+  const std::string_view name = function.func_name();
+  const auto* const found = std::ranges::find(names, name, &std::pair<std::string_view, MomentPart>::first);
+  return found == names.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// As the text of an interval says it.
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Program::Register> NumberTranslator::moment(Item& item) {
+  if (!is_moment(item)) return std::nullopt;
+  Item& real = *item.real_item();
+  if (real.type() == Item::FIELD_ITEM) return moment_of_column(real);
+  if (real.const_item()) return moment_of_constant(real);
+  if (real.type() == Item::CACHE_ITEM) {
+    Item* const example = static_cast<Item_cache&>(real).get_example();
+    return example != nullptr ? moment(*example) : std::nullopt;
+  }
+  if (real.type() != Item::FUNC_ITEM) return std::nullopt;
+  auto& function = static_cast<Item_func&>(real);
+  if (auto* const moved = dynamic_cast<Item_date_add_interval*>(&function)) return moved_moment(*moved);
+  if (dynamic_cast<Item_func_coalesce*>(&function) != nullptr ||
+      dynamic_cast<Item_func_ifnull*>(&function) != nullptr)
+    return first_moment(function);
+  std::optional<MomentPart> part;
+  if (dynamic_cast<Item_func_last_day*>(&function) != nullptr) part = MomentPart::LastDay;
+  if (dynamic_cast<Item_date_typecast*>(&function) != nullptr) part = MomentPart::Midnight;
+  if (!part) return std::nullopt;
+  const auto of = moment(*function.arguments()[0]);
+  return of ? std::optional(program_.apply(part_of_moment(*part), *of)) : std::nullopt;
+}
+
+std::optional<Program::Register> NumberTranslator::moment_of_constant(Item& item) {
+  THD& thd = columns_.sources().thd();
+  if (item.is_expensive() || item.with_subquery() || !item.can_eval_in_optimize() ||
+      !has_silent_constants(thd, item))
+    return std::nullopt;
+  MYSQL_TIME time;
+  if (item.get_date(&thd, &time, Datetime::Options_cmp(&thd))) return program_.null(Program::Kind::Integer);
+  return program_.constant(moment_at(time));
+}
+
+std::optional<Program::Register> NumberTranslator::first_moment(Item_func& function) {
+  std::optional<Register> result;
+  for (uint i = function.argument_count(); i-- > 0;) {
+    const auto of = moment(*function.arguments()[i]);
+    if (!of) return std::nullopt;
+    // Of a day that is none, the server's modes say whether it is NULL.
+    const Register whole = program_.apply(part_of_moment(MomentPart::Whole), *of);
+    result = result ? call(Opcode::Coalesce, {whole, *result}) : whole;
+  }
+  return result;
+}
+
+std::optional<Program::Register> NumberTranslator::moved_moment(Item_date_add_interval& function) {
+  const auto unit = unit_of(function.int_type);
+  if (!unit) return std::nullopt;
+  const auto from = moment(*function.arguments()[0]);
+  if (!from) return std::nullopt;
+  const auto by = units(*function.arguments()[1]);
+  if (!by) return std::nullopt;
+  return program_.apply(moment_after(*unit, function.date_sub_interval), *from, *by);
+}
+
+std::optional<Program::Register> NumberTranslator::units(Item& item) {
+  if (item.cmp_type() == INT_RESULT) {
+    const auto number = translate(item);
+    return number ? std::optional(number->result) : std::nullopt;
+  }
+  // INTERVAL '5' DAY
+  if (item.cmp_type() != STRING_RESULT || !item.basic_const_item()) return std::nullopt;
+  StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer;
+  const String* const text = item.val_str(&buffer);
+  if (text == nullptr || text->charset()->mbminlen != 1) return std::nullopt;
+  const auto number = whole_number({text->ptr(), text->length()});
+  return number ? std::optional(program_.constant(*number)) : std::nullopt;
+}
+
+std::optional<Program::Register> NumberTranslator::compared_moment(Item& item, const Type_handler& compared) {
+  if (item.cmp_type() != STRING_RESULT || !item.basic_const_item()) return moment(item);
+  THD& thd = columns_.sources().thd();
+  Item_cache* const converted = compared.Item_get_cache(&thd, &item);
+  if (converted == nullptr) return std::nullopt;
+  const RaisedConditions conditions(thd);
+  converted->setup(&thd, &item);
+  MYSQL_TIME time;
+  const bool is_null = converted->get_date(&thd, &time, Datetime::Options_cmp(&thd));
+  if (conditions.any()) return std::nullopt;
+  return is_null ? program_.null(Program::Kind::Integer) : program_.constant(moment_at(time));
+}
+
+std::optional<Program::Register> NumberTranslator::moment_of_argument(Item& item) {
+  if (item.cmp_type() != STRING_RESULT || !item.basic_const_item()) return moment(item);
+  THD& thd = columns_.sources().thd();
+  const RaisedConditions conditions(thd);
+  MYSQL_TIME time;
+  const bool is_null = item.get_date(&thd, &time, Datetime::Options(TIME_CONV_NONE, &thd));
+  if (conditions.any() || is_null || time.time_type == MYSQL_TIMESTAMP_TIME) return std::nullopt;
+  return program_.constant(moment_at(time));
+}
+
+std::optional<Program::Register> NumberTranslator::between_moments(Item_func& function) {
+  std::array<Register, 3> inputs{};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto input = moment(*function.arguments()[i]);
+    if (!input) return std::nullopt;
+    inputs[i] = *input;
+  }
+  const Register result = program_.call(Opcode::Between, inputs);
+  return static_cast<Item_func_between&>(function).negated ? call(Opcode::Not, {result}) : result;
+}
+
+std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
+  Item** const arguments = function.arguments();
+  if (const auto* const difference = dynamic_cast<Item_func_timestamp_diff*>(&function)) {
+    const auto unit = unit_of(difference->get_int_type());
+    if (!unit) return std::nullopt;
+    const auto from = moment_of_argument(*arguments[0]);
+    if (!from) return std::nullopt;
+    const auto to = moment_of_argument(*arguments[1]);
+    return to ? std::optional(Number{program_.apply(units_between(*unit), *from, *to), 0}) : std::nullopt;
+  }
+  if (function.argument_count() != 1) return std::nullopt;
+  const auto part = part_of(function);
+  if (!part || (!is_of_day(*part) && !has_time(*arguments[0]))) return std::nullopt;
+  const auto of = moment_of_argument(*arguments[0]);
+  return of ? std::optional(Number{program_.apply(part_of_moment(*part), *of), 0}) : std::nullopt;
+}
+
+}  // namespace hailstone

@@ -1,0 +1,241 @@
+#include "query/expression/moment.h"
+
+#include <array>
+#include <chrono>
+#include <optional>
+
+namespace hailstone {
+
+namespace {
+
+namespace calendar = std::chrono;
+
+constexpr int64_t microseconds_of_second = 1'000'000, seconds_of_day = 86'400,
+                  microseconds_of_day = seconds_of_day * microseconds_of_second;
+constexpr int first_year = 1, last_year = 9'999;
+constexpr int64_t months_of_year = 12;
+
+constexpr int64_t day_number(calendar::year_month_day day) {
+  return calendar::sys_days(day).time_since_epoch().count();
+}
+constexpr int64_t first_day = day_number(calendar::year(first_year) / 1 / 1),
+                  last_day = day_number(calendar::year(last_year) / 12 / 31);
+
+MomentParts parts_of(int64_t moment) {
+  const auto bits = static_cast<uint64_t>(moment);
+  const uint64_t months = bits >> 46;
+  return {.year = months / 13,
+          .month = months % 13,
+          .day = bits >> 41 & 31,
+          .hour = bits >> 36 & 31,
+          .minute = bits >> 30 & 63,
+          .second = bits >> 24 & 63,
+          .microsecond = bits & 0xff'ffff};
+}
+
+calendar::year_month_day day_of(const MomentParts& parts) {
+  return {calendar::year(static_cast<int>(parts.year)), calendar::month(static_cast<unsigned>(parts.month)),
+          calendar::day(static_cast<unsigned>(parts.day))};
+}
+
+bool is_in_calendar(const MomentParts& parts) {
+  return parts.year >= uint64_t{first_year} && parts.year <= uint64_t{last_year} && day_of(parts).ok();
+}
+
+void set_day(calendar::year_month_day day, MomentParts& parts) {
+  parts.year = static_cast<uint64_t>(static_cast<int>(day.year()));
+  parts.month = static_cast<unsigned>(day.month());
+  parts.day = static_cast<unsigned>(day.day());
+}
+
+int64_t time_of_day(const MomentParts& parts) {
+  const uint64_t seconds = (parts.hour * 60 + parts.minute) * 60 + parts.second;
+  return static_cast<int64_t>(seconds) * microseconds_of_second + static_cast<int64_t>(parts.microsecond);
+}
+
+/// Since 1970.
+int64_t microseconds_of(const MomentParts& parts) {
+  return day_number(day_of(parts)) * microseconds_of_day + time_of_day(parts);
+}
+
+/// Numbers of functions of one moment, and of a moment and something else, one by one.
+template <typename Of>
+class OfMoment final : public NumberFunction {
+ public:
+  explicit OfMoment(Of of) : of_(of) {}
+  void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
+              uint8_t* unknown) const override {
+    for (uint32_t row = 0; row < rows; ++row) {
+      const MomentParts parts = parts_of(first[row]);
+      std::optional<int64_t> number;
+      if (is_in_calendar(parts)) number = of_(parts, second == nullptr ? 0 : second[row]);
+      to[row] = number.value_or(0);
+      unknown[row] = number ? 0 : 1;
+    }
+  }
+
+ private:
+  const Of of_;
+};
+
+template <typename Of>
+std::shared_ptr<const NumberFunction> of_moment(Of of) {
+  return std::make_shared<OfMoment<Of>>(of);
+}
+
+int64_t number_of(MomentPart part, const MomentParts& parts) {
+  const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+  const auto weekday = [&] { return calendar::weekday(calendar::sys_days(day_of(parts))); };
+  switch (part) {
+    case MomentPart::Year:
+      return number(parts.year);
+    case MomentPart::Quarter:
+      return number((parts.month + 2) / 3);
+    case MomentPart::Month:
+      return number(parts.month);
+    case MomentPart::Day:
+      return number(parts.day);
+    case MomentPart::YearMonth:
+      return number(parts.year * 100 + parts.month);
+    case MomentPart::Hour:
+      return number(parts.hour);
+    case MomentPart::Minute:
+      return number(parts.minute);
+    case MomentPart::Second:
+      return number(parts.second);
+    case MomentPart::Microsecond:
+      return number(parts.microsecond);
+    case MomentPart::DayOfYear:
+      return day_number(day_of(parts)) -
+             day_number(calendar::year(static_cast<int>(parts.year)) / calendar::January / 1) + 1;
+    case MomentPart::DayNumber: {
+      constexpr int64_t number_of_1970 = 719'528;
+      return day_number(day_of(parts)) + number_of_1970;
+    }
+    case MomentPart::Weekday:
+      return number(weekday().iso_encoding() - 1);
+    case MomentPart::DayOfWeek:
+      return number(weekday().c_encoding() + 1);
+    case MomentPart::Whole:
+      return moment_of(parts);
+    case MomentPart::Midnight:
+      return moment_of({.year = parts.year, .month = parts.month, .day = parts.day});
+    case MomentPart::LastDay: {
+      MomentParts last;
+      set_day(day_of(parts).year() / day_of(parts).month() / calendar::last, last);
+      return moment_of(last);
+    }
+  }
+  return 0;
+}
+
+/// What a unit is: so many microseconds, or so many months.
+struct Span {
+  int64_t count = 0;
+  bool of_months = false;
+};
+constexpr std::array<Span, 9> spans{{{1},
+                                     {microseconds_of_second},
+                                     {60 * microseconds_of_second},
+                                     {3'600 * microseconds_of_second},
+                                     {microseconds_of_day},
+                                     {7 * microseconds_of_day},
+                                     {1, true},
+                                     {3, true},
+                                     {months_of_year, true}}};
+
+/// What is more leaves the calendar, wherever it begins.
+constexpr int64_t most_microseconds = (last_day - first_day + 1) * microseconds_of_day,
+                  most_months = (last_year + 1) * months_of_year;
+
+std::optional<int64_t> after_months(MomentParts parts, int64_t months) {
+  const int64_t all =
+      static_cast<int64_t>(parts.year) * months_of_year + static_cast<int64_t>(parts.month) - 1 + months;
+  if (all < first_year * months_of_year || all >= (last_year + 1) * months_of_year) return std::nullopt;
+  parts.year = static_cast<uint64_t>(all / months_of_year);
+  parts.month = static_cast<uint64_t>(all % months_of_year + 1);
+  if (const auto day = day_of(parts); !day.ok()) set_day(day.year() / day.month() / calendar::last, parts);
+  return moment_of(parts);
+}
+
+std::optional<int64_t> after_days(MomentParts parts, int64_t days) {
+  const int64_t all = day_number(day_of(parts)) + days;
+  if (all < first_day || all > last_day) return std::nullopt;
+  set_day(calendar::sys_days(calendar::days(all)), parts);
+  return moment_of(parts);
+}
+
+std::optional<int64_t> after_microseconds(MomentParts parts, int64_t microseconds) {
+  const int64_t all = microseconds_of(parts) + microseconds;
+  if (all < first_day * microseconds_of_day || all >= (last_day + 1) * microseconds_of_day)
+    return std::nullopt;
+  const auto day = calendar::floor<calendar::days>(calendar::microseconds(all));
+  const auto rest = static_cast<uint64_t>(all - int64_t{day.count()} * microseconds_of_day);
+  constexpr auto second = static_cast<uint64_t>(microseconds_of_second);
+  const uint64_t seconds = rest / second;
+  set_day(calendar::sys_days(day), parts);
+  parts.hour = seconds / 3'600;
+  parts.minute = seconds / 60 % 60;
+  parts.second = seconds % 60;
+  parts.microsecond = rest % second;
+  return moment_of(parts);
+}
+
+int64_t months_between(const MomentParts& from, const MomentParts& to) {
+  const auto months = [](const MomentParts& parts) {
+    return static_cast<int64_t>(parts.year) * months_of_year + static_cast<int64_t>(parts.month);
+  };
+  const bool is_whole = to.day != from.day ? to.day > from.day : time_of_day(to) >= time_of_day(from);
+  return months(to) - months(from) - (is_whole ? 0 : 1);
+}
+
+/// One for each value of an enumeration, so that equal instructions have the same one.
+template <size_t values, typename Make>
+auto make_all(const Make& make) {
+  std::array<std::shared_ptr<const NumberFunction>, values> all;
+  for (size_t i = 0; i < values; ++i) all[i] = make(i);
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<const NumberFunction> part_of_moment(MomentPart part) {
+  static const auto functions = make_all<static_cast<size_t>(MomentPart::LastDay) + 1>([](size_t i) {
+    return of_moment([part = static_cast<MomentPart>(i)](const MomentParts& parts, int64_t) {
+      return std::optional(number_of(part, parts));
+    });
+  });
+  return functions[static_cast<size_t>(part)];
+}
+
+std::shared_ptr<const NumberFunction> moment_after(MomentUnit unit, bool before) {
+  static const auto functions = make_all<2 * spans.size()>([](size_t i) {
+    const Span span = spans[i / 2];
+    const int64_t days = span.of_months ? 0 : span.count / microseconds_of_day;
+    const int64_t most = (span.of_months ? most_months : most_microseconds) / span.count;
+    const int64_t by = i % 2 == 0 ? span.count : -span.count;
+    return of_moment(
+        [span, most, by, days](const MomentParts& parts, int64_t units) -> std::optional<int64_t> {
+          if (units > most || units < -most) return std::nullopt;
+          if (span.of_months) return after_months(parts, units * by);
+          if (days != 0) return after_days(parts, units * (by < 0 ? -days : days));
+          return after_microseconds(parts, units * by);
+        });
+  });
+  return functions[2 * static_cast<size_t>(unit) + (before ? 1 : 0)];
+}
+
+std::shared_ptr<const NumberFunction> units_between(MomentUnit unit) {
+  static const auto functions = make_all<spans.size()>([](size_t i) {
+    return of_moment([span = spans[i]](const MomentParts& from, int64_t moment) -> std::optional<int64_t> {
+      const MomentParts to = parts_of(moment);
+      if (!is_in_calendar(to)) return std::nullopt;
+      if (!span.of_months) return (microseconds_of(to) - microseconds_of(from)) / span.count;
+      const bool is_earlier = moment < moment_of(from);
+      return (is_earlier ? -months_between(to, from) : months_between(from, to)) / span.count;
+    });
+  });
+  return functions[static_cast<size_t>(unit)];
+}
+
+}  // namespace hailstone

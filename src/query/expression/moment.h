@@ -1,0 +1,58 @@
+// Moments: days, or days with a time of the day, as Integer registers, and functions of them by the Gregorian
+// calendar of the years 1 to 9999. The order of the numbers is that of the moments.
+//
+// There may be moments whose day is none, as 0000-00-00 or 2024-02-30: they have their place in the order,
+// but no function tells anything of them. Nor does one tell of a moment beyond those years.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "query/expression/program.h"
+
+namespace hailstone {
+
+struct MomentParts {
+  uint64_t year = 0, month = 0, day = 0;
+  uint64_t hour = 0, minute = 0, second = 0, microsecond = 0;
+};
+
+/// Year * 13 + month, day, hour, minute, second and microsecond, in 5, 5, 6, 6 and 24 bits from the former
+/// on.
+constexpr int64_t moment_of(const MomentParts& parts) {
+  const uint64_t day = (parts.year * 13 + parts.month) << 5 | parts.day;
+  const uint64_t second = (day << 5 | parts.hour) << 12 | parts.minute << 6 | parts.second;
+  return static_cast<int64_t>(second << 24 | parts.microsecond);
+}
+
+/// What a moment tells by itself. The last two are moments, too.
+enum class MomentPart : uint8_t {
+  Year,
+  Quarter,
+  Month,
+  Day,
+  YearMonth,  // 202402
+  Hour,
+  Minute,
+  Second,
+  Microsecond,
+  DayOfYear,  // from 1 on
+  DayNumber,  // 719528 is 1970-01-01
+  Weekday,    // Monday is 0
+  DayOfWeek,  // Sunday is 1
+  Whole,      // the moment itself, if its day is one
+  Midnight,   // that its day begins with
+  LastDay,    // of the month, at midnight
+};
+std::shared_ptr<const NumberFunction> part_of_moment(MomentPart part);
+
+enum class MomentUnit : uint8_t { Microsecond, Second, Minute, Hour, Day, Week, Month, Quarter, Year };
+
+/// The moment so many units after one; `before`: before it. A month that has no such day ends it: a month
+/// after January 31 is the last day of February.
+std::shared_ptr<const NumberFunction> moment_after(MomentUnit unit, bool before);
+
+/// How many whole units lie between a moment and another one; below 0 where that is the earlier one.
+std::shared_ptr<const NumberFunction> units_between(MomentUnit unit);
+
+}  // namespace hailstone

@@ -1,0 +1,177 @@
+// Moments: their order, and what functions of them tell at the ends of months and of the calendar.
+#include "query/expression/moment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace hailstone {
+namespace {
+
+MomentParts day(uint64_t year, uint64_t month, uint64_t day_of_month) {
+  return {.year = year, .month = month, .day = day_of_month};
+}
+MomentParts at(MomentParts day, uint64_t hour, uint64_t minute, uint64_t second, uint64_t microsecond = 0) {
+  day.hour = hour;
+  day.minute = minute;
+  day.second = second;
+  day.microsecond = microsecond;
+  return day;
+}
+
+std::optional<int64_t> apply(const NumberFunction& function, int64_t first, const int64_t* second) {
+  int64_t number = 0;
+  uint8_t unknown = 7;
+  function.of_all(1, &first, second, &number, &unknown);
+  EXPECT_LE(unknown, 1);
+  return unknown == 0 ? std::optional(number) : std::nullopt;
+}
+std::optional<int64_t> part(MomentPart part, const MomentParts& of) {
+  return apply(*part_of_moment(part), moment_of(of), nullptr);
+}
+std::optional<int64_t> after(const MomentParts& from, int64_t units, MomentUnit unit) {
+  const int64_t less = -units;
+  const auto found = apply(*moment_after(unit, /*before=*/false), moment_of(from), &units);
+  EXPECT_EQ(found, apply(*moment_after(unit, /*before=*/true), moment_of(from), &less));
+  return found;
+}
+std::optional<int64_t> between(const MomentParts& from, const MomentParts& to, MomentUnit unit) {
+  const int64_t second = moment_of(to);
+  return apply(*units_between(unit), moment_of(from), &second);
+}
+
+TEST(MomentTest, OrdersDaysThatAreNoneToo) {
+  const std::vector<int64_t> moments{moment_of(day(0, 0, 0)),
+                                     moment_of(at(day(0, 0, 0), 0, 0, 0, 1)),
+                                     moment_of(day(1, 1, 1)),
+                                     moment_of(day(2023, 12, 31)),
+                                     moment_of(day(2024, 0, 0)),
+                                     moment_of(day(2024, 0, 10)),
+                                     moment_of(day(2024, 2, 29)),
+                                     moment_of(at(day(2024, 2, 29), 0, 0, 1)),
+                                     moment_of(at(day(2024, 2, 29), 0, 1, 0)),
+                                     moment_of(at(day(2024, 2, 29), 1, 0, 0)),
+                                     moment_of(day(2024, 2, 30)),
+                                     moment_of(day(2024, 3, 1)),
+                                     moment_of(at(day(9999, 12, 31), 23, 59, 59, 999'999))};
+  EXPECT_TRUE(std::ranges::is_sorted(moments, std::less_equal<>()));
+  EXPECT_EQ(std::ranges::adjacent_find(moments), moments.end());
+}
+
+TEST(MomentTest, TellsParts) {
+  const MomentParts moment = at(day(2024, 11, 30), 21, 42, 59, 999'998);
+  EXPECT_EQ(part(MomentPart::Year, moment), 2024);
+  EXPECT_EQ(part(MomentPart::Quarter, moment), 4);
+  EXPECT_EQ(part(MomentPart::Month, moment), 11);
+  EXPECT_EQ(part(MomentPart::Day, moment), 30);
+  EXPECT_EQ(part(MomentPart::YearMonth, moment), 202'411);
+  EXPECT_EQ(part(MomentPart::Hour, moment), 21);
+  EXPECT_EQ(part(MomentPart::Minute, moment), 42);
+  EXPECT_EQ(part(MomentPart::Second, moment), 59);
+  EXPECT_EQ(part(MomentPart::Microsecond, moment), 999'998);
+  EXPECT_EQ(part(MomentPart::DayOfYear, moment), 335);
+  EXPECT_EQ(part(MomentPart::Weekday, moment), 5);
+  EXPECT_EQ(part(MomentPart::DayOfWeek, moment), 7);
+  EXPECT_EQ(part(MomentPart::Weekday, day(2024, 12, 1)), 6);
+  EXPECT_EQ(part(MomentPart::DayOfWeek, day(2024, 12, 1)), 1);
+  EXPECT_EQ(part(MomentPart::DayNumber, day(1970, 1, 1)), 719'528);
+  EXPECT_EQ(part(MomentPart::DayNumber, day(1, 1, 1)), 366);
+  EXPECT_EQ(part(MomentPart::DayNumber, day(9999, 12, 31)), 3'652'424);
+  EXPECT_EQ(part(MomentPart::Whole, moment), moment_of(moment));
+  EXPECT_EQ(part(MomentPart::Midnight, moment), moment_of(day(2024, 11, 30)));
+  EXPECT_EQ(part(MomentPart::LastDay, at(day(2024, 2, 1), 5, 6, 7)), moment_of(day(2024, 2, 29)));
+  EXPECT_EQ(part(MomentPart::LastDay, day(1900, 2, 28)), moment_of(day(1900, 2, 28)));
+}
+
+TEST(MomentTest, TellsNothingOfWhatIsNoDay) {
+  for (const MomentParts& none : {day(0, 0, 0), day(2024, 0, 10), day(2024, 2, 0), day(2024, 2, 30),
+                                  day(2023, 2, 29), day(0, 3, 1), day(10'000, 1, 1)}) {
+    for (uint8_t i = 0; i <= static_cast<uint8_t>(MomentPart::LastDay); ++i)
+      EXPECT_EQ(part(static_cast<MomentPart>(i), none), std::nullopt);
+    for (uint8_t i = 0; i <= static_cast<uint8_t>(MomentUnit::Year); ++i) {
+      const auto unit = static_cast<MomentUnit>(i);
+      EXPECT_EQ(after(none, 0, unit), std::nullopt);
+      EXPECT_EQ(between(none, day(2024, 1, 1), unit), std::nullopt);
+      EXPECT_EQ(between(day(2024, 1, 1), none, unit), std::nullopt);
+    }
+  }
+}
+
+TEST(MomentTest, MovesByMonthsToTheirLastDay) {
+  EXPECT_EQ(after(day(2024, 1, 31), 1, MomentUnit::Month), moment_of(day(2024, 2, 29)));
+  EXPECT_EQ(after(day(2023, 1, 31), 1, MomentUnit::Month), moment_of(day(2023, 2, 28)));
+  EXPECT_EQ(after(day(2024, 3, 31), -1, MomentUnit::Month), moment_of(day(2024, 2, 29)));
+  EXPECT_EQ(after(day(2024, 2, 29), 1, MomentUnit::Year), moment_of(day(2025, 2, 28)));
+  EXPECT_EQ(after(day(2024, 2, 29), -24, MomentUnit::Year), moment_of(day(2000, 2, 29)));
+  EXPECT_EQ(after(day(2024, 11, 30), 1, MomentUnit::Quarter), moment_of(day(2025, 2, 28)));
+  EXPECT_EQ(after(at(day(2024, 1, 31), 23, 59, 59, 1), 13, MomentUnit::Month),
+            moment_of(at(day(2025, 2, 28), 23, 59, 59, 1)));
+  EXPECT_EQ(after(day(2024, 1, 15), -1, MomentUnit::Month), moment_of(day(2023, 12, 15)));
+}
+
+TEST(MomentTest, MovesByTimes) {
+  EXPECT_EQ(after(day(2024, 2, 28), 2, MomentUnit::Day), moment_of(day(2024, 3, 1)));
+  EXPECT_EQ(after(day(2024, 3, 1), -1, MomentUnit::Day), moment_of(day(2024, 2, 29)));
+  EXPECT_EQ(after(day(1969, 12, 31), 1, MomentUnit::Week), moment_of(day(1970, 1, 7)));
+  EXPECT_EQ(after(at(day(2024, 1, 1), 0, 0, 0), -1, MomentUnit::Microsecond),
+            moment_of(at(day(2023, 12, 31), 23, 59, 59, 999'999)));
+  EXPECT_EQ(after(at(day(1960, 5, 6), 7, 8, 9, 10), 86'401, MomentUnit::Second),
+            moment_of(at(day(1960, 5, 7), 7, 8, 10, 10)));
+  EXPECT_EQ(after(at(day(2024, 1, 1), 12, 30, 0), 36, MomentUnit::Hour),
+            moment_of(at(day(2024, 1, 3), 0, 30, 0)));
+  EXPECT_EQ(after(at(day(2024, 1, 1), 12, 30, 0), -751, MomentUnit::Minute),
+            moment_of(at(day(2023, 12, 31), 23, 59, 0)));
+}
+
+TEST(MomentTest, EndsWithTheCalendar) {
+  const MomentParts last = at(day(9999, 12, 31), 23, 59, 59, 999'999), first = day(1, 1, 1);
+  EXPECT_EQ(after(day(9999, 12, 30), 1, MomentUnit::Day), moment_of(day(9999, 12, 31)));
+  EXPECT_EQ(after(day(1, 1, 2), -1, MomentUnit::Day), moment_of(first));
+  EXPECT_EQ(after(first, 3'652'058, MomentUnit::Day), moment_of(day(9999, 12, 31)));
+  EXPECT_EQ(after(day(9999, 11, 30), 1, MomentUnit::Month), moment_of(day(9999, 12, 30)));
+  EXPECT_EQ(after(first, 9'998, MomentUnit::Year), moment_of(day(9999, 1, 1)));
+  for (uint8_t i = 0; i <= static_cast<uint8_t>(MomentUnit::Year); ++i) {
+    const auto unit = static_cast<MomentUnit>(i);
+    EXPECT_EQ(after(last, 1, unit), std::nullopt);
+    EXPECT_EQ(after(first, -1, unit), std::nullopt);
+    for (const int64_t far : {std::numeric_limits<int64_t>::max(), -std::numeric_limits<int64_t>::max(),
+                              int64_t{1} << 60, int64_t{-4'294'967'296}}) {
+      // So many seconds are 136 years.
+      const bool fits = unit <= MomentUnit::Second && far == -4'294'967'296;
+      EXPECT_EQ(after(day(2024, 5, 6), far, unit).has_value(), fits) << far << " of unit " << int{i};
+    }
+    const int64_t least = std::numeric_limits<int64_t>::min();
+    EXPECT_EQ(apply(*moment_after(unit, false), moment_of(first), &least), std::nullopt);
+    EXPECT_EQ(apply(*moment_after(unit, true), moment_of(first), &least), std::nullopt);
+  }
+}
+
+TEST(MomentTest, CountsWholeUnitsBetween) {
+  const MomentParts from = at(day(2024, 1, 31), 10, 0, 0), to = at(day(2024, 2, 29), 9, 59, 59, 999'999);
+  EXPECT_EQ(between(from, to, MomentUnit::Day), 28);
+  EXPECT_EQ(between(to, from, MomentUnit::Day), -28);
+  EXPECT_EQ(between(from, to, MomentUnit::Week), 4);
+  EXPECT_EQ(between(from, to, MomentUnit::Hour), 28 * 24 + 23);
+  EXPECT_EQ(between(to, from, MomentUnit::Second), -(29 * 86'400 - 1));
+  EXPECT_EQ(between(from, to, MomentUnit::Microsecond), 29LL * 86'400 * 1'000'000 - 1);
+  EXPECT_EQ(between(from, to, MomentUnit::Month), 0);
+  EXPECT_EQ(between(day(2024, 1, 29), day(2024, 2, 29), MomentUnit::Month), 1);
+  EXPECT_EQ(between(at(day(2024, 1, 29), 0, 0, 1), day(2024, 2, 29), MomentUnit::Month), 0);
+  EXPECT_EQ(between(day(2024, 2, 29), day(2024, 1, 29), MomentUnit::Month), -1);
+  EXPECT_EQ(between(day(2024, 2, 29), day(2025, 2, 28), MomentUnit::Year), 0);
+  EXPECT_EQ(between(day(2024, 2, 29), day(2025, 3, 1), MomentUnit::Year), 1);
+  EXPECT_EQ(between(day(2025, 3, 1), day(2024, 2, 29), MomentUnit::Quarter), -4);
+  EXPECT_EQ(between(day(1, 1, 1), day(9999, 12, 31), MomentUnit::Year), 9'998);
+}
+
+TEST(MomentTest, GivesEqualFunctionsOnce) {
+  EXPECT_EQ(part_of_moment(MomentPart::Year), part_of_moment(MomentPart::Year));
+  EXPECT_NE(moment_after(MomentUnit::Day, false), moment_after(MomentUnit::Day, true));
+  EXPECT_EQ(units_between(MomentUnit::Year), units_between(MomentUnit::Year));
+}
+
+}  // namespace
+}  // namespace hailstone
