@@ -229,13 +229,13 @@ Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool
 }
 
 /// The first one may be an error, or be caught by who called the statement.
-void ServerExpressions::count_divisions(uint64_t divisions) {
+void ServerExpressions::count_warnings(uint64_t warnings) {
   Diagnostics_area& conditions = *thd_.get_stmt_da();
   const char* const text = ER_THD(&thd_, ER_DIVISION_BY_ZERO);
   const ulong before = conditions.current_statement_warn_count();
   push_warning(&thd_, Sql_condition::WARN_LEVEL_WARN, ER_DIVISION_BY_ZERO, text);
   if (thd_.is_error() || conditions.current_statement_warn_count() == before) return;
-  while (--divisions != 0)
+  while (--warnings != 0)
     conditions.push_warning(&thd_, ER_DIVISION_BY_ZERO, "22012", Sql_condition::WARN_LEVEL_WARN, text);
 }
 

@@ -3,6 +3,7 @@
 // those that it gives without the engine.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -68,9 +69,9 @@ class ServerExpressions final : public FallbackExpressions {
   /// the statement is not told of: maybe no pair of rows does that; or a Number has more than 64 bits.
   Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins,
                        std::span<hailstone::Value> values) override;
-  /// As many conditions as the server keeps.
-  uint64_t most_told() const override { return thd_.variables.max_error_count; }
-  void count_divisions(uint64_t divisions) override;
+  /// As many conditions as the server keeps; and the first one in any case, which may be an error.
+  uint64_t most_told() const override { return std::max<uint64_t>(thd_.variables.max_error_count, 1); }
+  void count_warnings(uint64_t warnings) override;
 
  private:
   using Stored = hailstone::Value;

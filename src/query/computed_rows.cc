@@ -41,14 +41,12 @@ struct ComputedRows::Aside {
   /// What each thread has done by itself.
   struct OfThread {
     bool any = false;
-    uint64_t rows = 0;       // put aside
-    uint64_t divisions = 0;  // by zero, of rows that were not put aside
+    uint64_t warning = 0;   // rows put aside that warn for sure
+    uint64_t warnings = 0;  // of rows that were not put aside
   };
 
   Status add(unsigned part, const RowBatch& batch, std::span<const uint16_t> chosen) {
-    OfThread& own = by_thread[part];
-    own.rows += chosen.size();
-    if (!std::exchange(own.any, true)) HAILSTONE_TRY(make_kept(batch));
+    if (!std::exchange(by_thread[part].any, true)) HAILSTONE_TRY(make_kept(batch));
     return kept->add(part, batch, chosen, [this, part] {
       return part == 0 ? rows.check_interruption() : rows.check_interruption_seen();
     });
@@ -225,11 +223,12 @@ class ComputedRows::Worker {
       const Failure failure = failures_[row];
       if (failure == 0) {
         chosen_.push_back(static_cast<uint16_t>(row));
-      } else if (failure <= most_divisions && own.rows + aside_.size() >= most) {
-        own.divisions += failure;
+      } else if (failure <= most_warnings && own.warning >= most) {
+        own.warnings += failure;
         if (passed_[row] != 0) chosen_.push_back(static_cast<uint16_t>(row));
       } else {
         aside_.push_back(static_cast<uint16_t>(row));
+        own.warning += failure <= most_warnings ? 1 : 0;
       }
     }
     failures_.clear();
@@ -390,9 +389,9 @@ Status ComputedRows::take_aside(Aside& aside, const TakeRows& take) {
       if (rows.rows != 0) HAILSTONE_TRY(take(0, rows));
     }
   }
-  uint64_t divisions = 0;
-  for (const Aside::OfThread& own : aside.by_thread) divisions += own.divisions;
-  if (divisions != 0) computation_.fallback->count_divisions(divisions);
+  uint64_t warnings = 0;
+  for (const Aside::OfThread& own : aside.by_thread) warnings += own.warnings;
+  if (warnings != 0) computation_.fallback->count_warnings(warnings);
   return {};
 }
 

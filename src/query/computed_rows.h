@@ -31,11 +31,11 @@ class HostExpressions {
 /// Who is asked of rows of which programs have a failure. Called on the caller's thread.
 class FallbackExpressions : public HostExpressions {
  public:
-  /// So many divisions by zero are to be told of one by one, in the order of their rows; of others it matters
+  /// So many rows that warn are to be told of one by one, in the order of their rows; of others it matters
   /// how many there were.
   virtual uint64_t most_told() const = 0;
   /// So many more there were than compute() has met.
-  virtual void count_divisions(uint64_t divisions) = 0;
+  virtual void count_warnings(uint64_t warnings) = 0;
 };
 
 /// What is to be computed. Immutable.

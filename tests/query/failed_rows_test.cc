@@ -75,7 +75,7 @@ class FailureTest : public testing::Test {
     const Computed& computed = evaluator.result(result);
     for (uint32_t row = 0; row < failures.size(); ++row) {
       EXPECT_EQ(computed.failure(row), failures[row]) << "row " << row;
-      if (failures[row] > most_divisions) continue;
+      if (failures[row] > most_warnings) continue;
       EXPECT_EQ(computed.is_null(row), !values[row].has_value()) << "row " << row;
       if (values[row]) {
         EXPECT_EQ(computed.integers[row], *values[row]) << "row " << row;
@@ -143,24 +143,25 @@ TEST_F(FailureTest, BetweenIsDecidedByOneBound) {
   expect(call(Opcode::Between, {a_, b_, c_}), numbers, {1, 0, 0, {}, {}}, {0, 0, 0, 0, 0});
 }
 
-/// The sum of its numbers, of which it does not know those above 9.
+/// The sum of its numbers. It is NULL above 9, and not known above 99.
 class SmallSum final : public NumberFunction {
  public:
   void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
-              uint8_t* unknown) const override {
+              State* state) const override {
     for (uint32_t row = 0; row < rows; ++row) {
-      to[row] = first[row] % 100 + (second == nullptr ? 0 : second[row] % 100);
-      unknown[row] = to[row] > 9 ? 1 : 0;
+      to[row] = first[row] % 1000 + (second == nullptr ? 0 : second[row] % 1000);
+      state[row] = to[row] > 99 ? State::Unknown : to[row] > 9 ? State::Null : State::Known;
     }
   }
 };
 
 TEST_F(FailureTest, FunctionsOfNumbersAreUnknownOrNull) {
   const auto function = std::make_shared<SmallSum>();
-  const Numbers numbers{.a = {7, 7, {}, 7, 12}, .b = {2, 3, 99, {}, 0}, .c = {1, 1, 1, 1, 1}};
-  expect(program_->apply(function, a_), numbers, {7, 7, {}, 7, {}}, {0, 0, 0, 0, unknown_value});
+  const Numbers numbers{.a = {7, 7, {}, 7, 112, {}}, .b = {2, 3, 99, {}, 0, {}}, .c = {1, 1, 1, 1, 1, 1}};
+  expect(program_->apply(function, a_), numbers, {7, 7, {}, 7, {}, {}}, {0, 0, 0, 0, unknown_value, 0});
+  expect(program_->apply(function, b_), numbers, {2, 3, {}, {}, 0, {}}, {0, 0, 1, 0, 0, 0});
   const Register sum = program_->apply(function, a_, b_);
-  expect(sum, numbers, {9, {}, {}, {}, {}}, {0, unknown_value, 0, 0, unknown_value});
+  expect(sum, numbers, {9, {}, {}, {}, {}, {}}, {0, 1, 0, 0, unknown_value, 0});
   EXPECT_EQ(sum, program_->apply(function, a_, b_));
   EXPECT_NE(sum, program_->apply(std::make_shared<SmallSum>(), a_, b_));
   // The second is not looked at behind a first NULL.
@@ -203,7 +204,7 @@ class Asked final : public FallbackExpressions {
     return number % 2 == 0;
   }
   uint64_t most_told() const override { return most_told_; }
-  void count_divisions(uint64_t divisions) override { counted += divisions; }
+  void count_warnings(uint64_t warnings) override { counted += warnings; }
 
   std::vector<int64_t> numbers;
   uint64_t counted = 0;

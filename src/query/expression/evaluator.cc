@@ -73,6 +73,14 @@ void add_failure(Computed& to, uint32_t rows, uint32_t row, Failure failure) {
   to.failures[row] = both_failures(to.failures[row], failure);
 }
 
+void add_null(Computed& to, uint32_t rows, uint32_t row) {
+  if (!to.any_nulls) {
+    to.any_nulls = true;
+    std::fill_n(to.nulls.begin(), rows, uint8_t{0});
+  }
+  to.nulls[row] = 1;
+}
+
 /// What leaves the numbers of DOUBLE is an error of the embedding application.
 void mark_infinite(uint32_t rows, Computed& to) {
   // A sum of what is no number is none.
@@ -128,7 +136,7 @@ int64_t divide_one(Opcode operation, int64_t dividend, int64_t divisor) {
 }  // namespace
 
 Evaluator::Evaluator(std::shared_ptr<const Program> program)
-    : program_(std::move(program)), unknown_(batch_rows) {
+    : program_(std::move(program)), unknown_(batch_rows), states_(batch_rows) {
   const auto instructions = program_->instructions();
   registers_.resize(instructions.size());
   codes_.resize(instructions.size());
@@ -297,7 +305,7 @@ void Evaluator::apply_to_numbers(const Program::Instruction& instruction, uint32
   const Computed& first = input(instruction, 0);
   if (const bool is_of_one = instruction.inputs[1] == Program::none; is_of_one) {
     copy_marks(first, rows, to);
-    instruction.applied->of_all(rows, first.integers.data(), nullptr, to.integers.data(), unknown_.data());
+    instruction.applied->of_all(rows, first.integers.data(), nullptr, to.integers.data(), states_.data());
   } else {
     const Computed& second = input(instruction, 1);
     unite_nulls(first, second, rows, to);
@@ -309,10 +317,15 @@ void Evaluator::apply_to_numbers(const Program::Instruction& instruction, uint32
       });
     }
     instruction.applied->of_all(rows, first.integers.data(), second.integers.data(), to.integers.data(),
-                                unknown_.data());
+                                states_.data());
   }
+  const auto is_known = [](NumberFunction::State state) { return state == NumberFunction::State::Known; };
+  if (std::all_of(states_.begin(), states_.begin() + rows, is_known)) return;
   for (uint32_t row = 0; row < rows; ++row) {
-    if (unknown_[row] != 0 && !to.is_null(row)) add_failure(to, rows, row, unknown_value);
+    if (is_known(states_[row]) || to.is_null(row)) continue;
+    const bool is_null = states_[row] == NumberFunction::State::Null;
+    add_failure(to, rows, row, is_null ? Failure{1} : unknown_value);
+    if (is_null) add_null(to, rows, row);
   }
 }
 

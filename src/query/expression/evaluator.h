@@ -77,6 +77,7 @@ class Evaluator {
   std::vector<Computed> registers_;
   std::vector<Codes> codes_;
   std::vector<uint8_t> unknown_;
+  std::vector<NumberFunction::State> states_;
 };
 
 }  // namespace hailstone

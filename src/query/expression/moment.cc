@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <optional>
 
 namespace hailstone {
 
@@ -58,19 +57,28 @@ int64_t microseconds_of(const MomentParts& parts) {
   return day_number(day_of(parts)) * microseconds_of_day + time_of_day(parts);
 }
 
+using State = NumberFunction::State;
+
+struct Told {
+  int64_t number = 0;
+  State state = State::Unknown;
+
+  static Told of(int64_t number) { return {number, State::Known}; }
+  static Told beyond_calendar() { return {0, State::Null}; }
+};
+
 /// Numbers of functions of one moment, and of a moment and something else, one by one.
 template <typename Of>
 class OfMoment final : public NumberFunction {
  public:
   explicit OfMoment(Of of) : of_(of) {}
   void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
-              uint8_t* unknown) const override {
+              State* state) const override {
     for (uint32_t row = 0; row < rows; ++row) {
       const MomentParts parts = parts_of(first[row]);
-      std::optional<int64_t> number;
-      if (is_in_calendar(parts)) number = of_(parts, second == nullptr ? 0 : second[row]);
-      to[row] = number.value_or(0);
-      unknown[row] = number ? 0 : 1;
+      const Told told = is_in_calendar(parts) ? of_(parts, second == nullptr ? 0 : second[row]) : Told();
+      to[row] = told.number;
+      state[row] = told.state;
     }
   }
 
@@ -148,27 +156,28 @@ constexpr std::array<Span, 9> spans{{{1},
 constexpr int64_t most_microseconds = (last_day - first_day + 1) * microseconds_of_day,
                   most_months = (last_year + 1) * months_of_year;
 
-std::optional<int64_t> after_months(MomentParts parts, int64_t months) {
+Told after_months(MomentParts parts, int64_t months) {
   const int64_t all =
       static_cast<int64_t>(parts.year) * months_of_year + static_cast<int64_t>(parts.month) - 1 + months;
-  if (all < first_year * months_of_year || all >= (last_year + 1) * months_of_year) return std::nullopt;
+  if (all < 0 || all >= (last_year + 1) * months_of_year) return Told::beyond_calendar();
+  if (all < first_year * months_of_year) return {};
   parts.year = static_cast<uint64_t>(all / months_of_year);
   parts.month = static_cast<uint64_t>(all % months_of_year + 1);
   if (const auto day = day_of(parts); !day.ok()) set_day(day.year() / day.month() / calendar::last, parts);
-  return moment_of(parts);
+  return Told::of(moment_of(parts));
 }
 
-std::optional<int64_t> after_days(MomentParts parts, int64_t days) {
+Told after_days(MomentParts parts, int64_t days) {
   const int64_t all = day_number(day_of(parts)) + days;
-  if (all < first_day || all > last_day) return std::nullopt;
+  if (all < first_day || all > last_day) return Told::beyond_calendar();
   set_day(calendar::sys_days(calendar::days(all)), parts);
-  return moment_of(parts);
+  return Told::of(moment_of(parts));
 }
 
-std::optional<int64_t> after_microseconds(MomentParts parts, int64_t microseconds) {
+Told after_microseconds(MomentParts parts, int64_t microseconds) {
   const int64_t all = microseconds_of(parts) + microseconds;
   if (all < first_day * microseconds_of_day || all >= (last_day + 1) * microseconds_of_day)
-    return std::nullopt;
+    return Told::beyond_calendar();
   const auto day = calendar::floor<calendar::days>(calendar::microseconds(all));
   const auto rest = static_cast<uint64_t>(all - int64_t{day.count()} * microseconds_of_day);
   constexpr auto second = static_cast<uint64_t>(microseconds_of_second);
@@ -178,7 +187,7 @@ std::optional<int64_t> after_microseconds(MomentParts parts, int64_t microsecond
   parts.minute = seconds / 60 % 60;
   parts.second = seconds % 60;
   parts.microsecond = rest % second;
-  return moment_of(parts);
+  return Told::of(moment_of(parts));
 }
 
 int64_t months_between(const MomentParts& from, const MomentParts& to) {
@@ -202,7 +211,7 @@ auto make_all(const Make& make) {
 std::shared_ptr<const NumberFunction> part_of_moment(MomentPart part) {
   static const auto functions = make_all<static_cast<size_t>(MomentPart::LastDay) + 1>([](size_t i) {
     return of_moment([part = static_cast<MomentPart>(i)](const MomentParts& parts, int64_t) {
-      return std::optional(number_of(part, parts));
+      return Told::of(number_of(part, parts));
     });
   });
   return functions[static_cast<size_t>(part)];
@@ -214,25 +223,24 @@ std::shared_ptr<const NumberFunction> moment_after(MomentUnit unit, bool before)
     const int64_t days = span.of_months ? 0 : span.count / microseconds_of_day;
     const int64_t most = (span.of_months ? most_months : most_microseconds) / span.count;
     const int64_t by = i % 2 == 0 ? span.count : -span.count;
-    return of_moment(
-        [span, most, by, days](const MomentParts& parts, int64_t units) -> std::optional<int64_t> {
-          if (units > most || units < -most) return std::nullopt;
-          if (span.of_months) return after_months(parts, units * by);
-          if (days != 0) return after_days(parts, units * (by < 0 ? -days : days));
-          return after_microseconds(parts, units * by);
-        });
+    return of_moment([span, most, by, days](const MomentParts& parts, int64_t units) -> Told {
+      if (units > most || units < -most) return {};
+      if (span.of_months) return after_months(parts, units * by);
+      if (days != 0) return after_days(parts, units * (by < 0 ? -days : days));
+      return after_microseconds(parts, units * by);
+    });
   });
   return functions[2 * static_cast<size_t>(unit) + (before ? 1 : 0)];
 }
 
 std::shared_ptr<const NumberFunction> units_between(MomentUnit unit) {
   static const auto functions = make_all<spans.size()>([](size_t i) {
-    return of_moment([span = spans[i]](const MomentParts& from, int64_t moment) -> std::optional<int64_t> {
+    return of_moment([span = spans[i]](const MomentParts& from, int64_t moment) -> Told {
       const MomentParts to = parts_of(moment);
-      if (!is_in_calendar(to)) return std::nullopt;
-      if (!span.of_months) return (microseconds_of(to) - microseconds_of(from)) / span.count;
+      if (!is_in_calendar(to)) return {};
+      if (!span.of_months) return Told::of((microseconds_of(to) - microseconds_of(from)) / span.count);
       const bool is_earlier = moment < moment_of(from);
-      return (is_earlier ? -months_between(to, from) : months_between(from, to)) / span.count;
+      return Told::of((is_earlier ? -months_between(to, from) : months_between(from, to)) / span.count);
     });
   });
   return functions[static_cast<size_t>(unit)];

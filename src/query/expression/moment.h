@@ -2,7 +2,8 @@
 // calendar of the years 1 to 9999. The order of the numbers is that of the moments.
 //
 // There may be moments whose day is none, as 0000-00-00 or 2024-02-30: they have their place in the order,
-// but no function tells anything of them. Nor does one tell of a moment beyond those years.
+// but no function tells anything of them. A moment beyond those years is NULL, of which the embedding
+// application warns; of the year 0 nothing is told.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,9 @@ namespace hailstone {
 
 /// Why a row's value in a register is not the whole answer.
 using Failure = uint8_t;
-/// So many divisions by zero, of which the embedding application is to be told; the value is NULL.
-constexpr Failure most_divisions = 0x7f;
+/// So many divisions by zero, or other reasons for a value to be NULL, of which the embedding application is
+/// to warn.
+constexpr Failure most_warnings = 0x7f;
 /// The value is not known here: the embedding application is to be asked.
 constexpr Failure unknown_value = 0x80;
 /// It may have more than 64 bits.
@@ -36,7 +37,7 @@ constexpr Failure wide_value = 0xff;
 /// Of what is made of two values.
 constexpr Failure both_failures(Failure one, Failure other) {
   if (((one | other) & unknown_value) != 0) return std::max(one, other);
-  return static_cast<Failure>(std::min<unsigned>(one + other, most_divisions));
+  return static_cast<Failure>(std::min<unsigned>(one + other, most_warnings));
 }
 
 /// A whole number made of a stored value, by the embedding application's rules. Thread-safe. Of a column of
@@ -53,11 +54,16 @@ class ColumnFunction {
 /// A whole number made of one or two others. Thread-safe.
 class NumberFunction {
  public:
+  enum class State : uint8_t {
+    Known,
+    Null,     // of which the embedding application warns once
+    Unknown,  // not to be told here
+  };
   virtual ~NumberFunction() = default;
   /// Of `rows` numbers each, which may be any where they are a NULL's; `second`: null where there is but one.
-  /// `unknown` becomes 1 for numbers that are not to be told, which are any, else 0.
+  /// Where `state` becomes another one than Known, the number is any.
   virtual void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
-                      uint8_t* unknown) const = 0;
+                      State* state) const = 0;
 };
 
 class Program {
