@@ -87,6 +87,25 @@ class MariaDbCollation final : public Collation {
     return std::min(value.size(), charset_->charpos(value.data(), value.data() + value.size(), characters));
   }
 
+  size_t characters(ByteView value) const override {
+    return charset_->numchars(value.data(), value.data() + value.size());
+  }
+
+  void append_upper(ByteView value, std::string& to) const override {
+    append_in_case(value, charset_->caseup_multiply(), charset_->cset->caseup, to);
+  }
+
+  void append_lower(ByteView value, std::string& to) const override {
+    append_in_case(value, charset_->casedn_multiply(), charset_->cset->casedn, to);
+  }
+
+  uint64_t locate(ByteView value, ByteView part) const override {
+    if (part.empty()) return 1;
+    my_match_t match;
+    const uint found = charset_->instr(value.data(), value.size(), part.data(), part.size(), &match, 1);
+    return found == 0 ? 0 : match.mb_len + 1;
+  }
+
   Equality equality() const override {
     if (!by_bytes_) return Equality::Weights;
     return pads_ ? Equality::BytesBeforeSpaces : Equality::Bytes;
@@ -154,6 +173,13 @@ class MariaDbCollation final : public Collation {
         if (i + 1 < levels_.size()) to.append(2, '\0');
       }
     }
+  }
+
+  /// `most`: so many times as long the result may be.
+  void append_in_case(ByteView value, uint most, my_charset_conv_case convert, std::string& to) const {
+    const size_t before = to.size();
+    to.resize(before + value.size() * most);
+    to.resize(before + convert(charset_, value.data(), value.size(), to.data() + before, to.size() - before));
   }
 
   char weight_of(char byte) const { return static_cast<char>(byte_weights_[static_cast<uchar>(byte)]); }

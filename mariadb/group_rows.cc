@@ -372,7 +372,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
     return;
   }
   const RowExpression& expression = block_.computed[from.number];
-  if (!is_by_program(expression)) {
+  if (!is_number_by_program(expression)) {
     kept_fields_[place].write(value);
   } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
     field.store(native_double(value.integer));
@@ -427,7 +427,7 @@ bool GroupRows::is_number(const RowColumn& column) const {
         block_.columns.numbers()[column.number]);
   }
   const RowExpression& expression = block_.computed[column.number];
-  if (is_by_program(expression)) return true;
+  if (is_number_by_program(expression)) return true;
   return kept_fields_[expression.output].format().kind <= FieldFormat::Kind::BigEndian;
 }
 

@@ -62,6 +62,10 @@ class GroupRows {
   bool is_by_program(const RowExpression& expression) const {
     return by_program_ && expression.number.has_value();
   }
+  /// Else it is what a field of the server's has.
+  bool is_number_by_program(const RowExpression& expression) const {
+    return is_by_program(expression) && block_.values->kind(expression.number->result) != ValueKind::Text;
+  }
   /// A mean with all its digits: the sum and the count.
   void store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count, Field& field) const;
   /// Whether the field is one of those.

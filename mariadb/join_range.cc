@@ -124,7 +124,7 @@ Program::Register widened(Program& program, Program::Register number, bool to_gr
   const int64_t widest =
       to_greatest ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
   const std::array<Program::Register, 2> inputs{number, program.constant(widest)};
-  return program.call(Program::Opcode::Otherwise, inputs);
+  return program.call(Function::Otherwise, inputs);
 }
 
 }  // namespace

@@ -192,11 +192,17 @@ std::optional<std::string> text_of(Item& constant) {
   return std::string(text->ptr(), text->length());
 }
 
-std::shared_ptr<const BytesTest> collation_test(const Leaf& leaf, CHARSET_INFO* collation,
-                                                std::vector<std::string> texts, bool truth) {
+}  // namespace
+
+std::shared_ptr<const BytesTest> test_of_texts(const Leaf& leaf, CHARSET_INFO* collation,
+                                               std::vector<std::string> texts, bool truth) {
   const auto order = [&](const std::string& a, const std::string& b) {
     return collation->strnncollsp(a.data(), a.size(), b.data(), b.size());
   };
+  if (leaf.operation == Item_func::LIKE_FUNC) {
+    const int escape = static_cast<Item_func_like*>(leaf.item)->escape;
+    return std::make_shared<LikeTest>(collation, std::move(texts.front()), escape, truth);
+  }
   std::vector<bool> wanted;
   if (leaf.operation == Item_func::BETWEEN) {
     const int limits = order(texts[0], texts[1]);
@@ -224,8 +230,6 @@ std::shared_ptr<const BytesTest> collation_test(const Leaf& leaf, CHARSET_INFO* 
   return std::make_shared<CollationTest>(collation, std::move(texts), std::move(wanted));
 }
 
-}  // namespace
-
 std::optional<Translation> translate_strings(TABLE& table, const Leaf& leaf, bool truth, bool& warns) {
   CHARSET_INFO* collation = static_cast<Item_bool_func*>(leaf.item)->compare_collation();
   if (!compares_as_strings(leaf)) {
@@ -243,15 +247,9 @@ std::optional<Translation> translate_strings(TABLE& table, const Leaf& leaf, boo
     texts.push_back(std::move(*text));
   }
   const std::vector<std::string> samples = texts;
-  std::shared_ptr<const BytesTest> test;
-  if (leaf.operation == Item_func::LIKE_FUNC) {
-    const int escape = static_cast<Item_func_like*>(leaf.item)->escape;
-    test = std::make_shared<LikeTest>(collation, std::move(texts.front()), escape, truth);
-  } else {
-    test = collation_test(leaf, collation, std::move(texts), truth);
-  }
+  const auto test = test_of_texts(leaf, collation, std::move(texts), truth);
   if (!agrees(table, leaf, samples, *test, truth)) return std::nullopt;
-  return Translation{Predicate::bytes(leaf.column, std::move(test)), true};
+  return Translation{Predicate::bytes(leaf.column, test), true};
 }
 
 }  // namespace hailstone

@@ -62,6 +62,10 @@ class LikeTest final : public BytesTest {
   const std::optional<LikePattern> bytes_;
 };
 
+/// Of a comparison of a value with texts, BETWEEN, IN or LIKE: whether it is TRUE, or, not `truth`, FALSE.
+std::shared_ptr<const BytesTest> test_of_texts(const Leaf& leaf, CHARSET_INFO* collation,
+                                               std::vector<std::string> texts, bool truth);
+
 /// `truth` is about the leaf without its own NOT. Nothing when the server compares something else than the
 /// stored bytes; `warns` is set when that is worth a warning for each row.
 std::optional<Translation> translate_strings(TABLE& table, const Leaf& leaf, bool truth, bool& warns);

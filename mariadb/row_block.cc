@@ -297,6 +297,18 @@ bool RowTranslator::can_be_evaluated(Item& item) {
   return true;
 }
 
+namespace {
+
+/// Whether a field made for the item has the text's own bytes.
+bool stores_text_as_it_is(const Item& item) {
+  const Type_handler* const handler = item.type_handler();
+  return handler == &type_handler_varchar || handler == &type_handler_tiny_blob ||
+         handler == &type_handler_blob || handler == &type_handler_medium_blob ||
+         handler == &type_handler_long_blob;
+}
+
+}  // namespace
+
 std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
   if (!can_be_evaluated(item)) return std::nullopt;
   RowExpression expression{
@@ -313,6 +325,10 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
       expression.number.reset();
       *block_.values = program;
     }
+  } else if ((kind == ServerValue::Presence || kind == ServerValue::Text || kind == ServerValue::Image) &&
+             stores_text_as_it_is(item)) {
+    if (const auto text = NumberTranslator(block_.columns, *block_.values).text(item))
+      expression.number = Number{*text, 0};
   }
   // What is stored in a field is the field's own; and of what warns the server does so each time.
   const bool is_own = kind == ServerValue::Image || may_warn(thd_, item);
@@ -357,7 +373,7 @@ Item* RowTranslator::take_parts(RowBlock::Conditions& conditions) {
       conditions.passes = condition;
     } else {
       const std::array<Program::Register, 2> both{*conditions.passes, *condition};
-      conditions.passes = conditions.program->call(Program::Opcode::And, both);
+      conditions.passes = conditions.program->call(Function::And, both);
     }
   }
   return nullptr;
@@ -393,9 +409,9 @@ void RowTranslator::take_last(RowBlock::Conditions& conditions) {
     if (!condition) continue;
     Program& program = *conditions.program;
     const std::array<Program::Register, 2> or_true{*condition, program.constant(int64_t{1})};
-    const Program::Register may_hold = program.call(Program::Opcode::Otherwise, or_true);
+    const Program::Register may_hold = program.call(Function::Otherwise, or_true);
     const std::array<Program::Register, 2> both{conditions.passes.value_or(may_hold), may_hold};
-    conditions.passes = program.call(Program::Opcode::And, both);
+    conditions.passes = program.call(Function::And, both);
   }
   conditions.all = std::move(others);
 }
@@ -585,14 +601,26 @@ class RowBlock::Opening {
     Computation computation = conditions(block_.rest);
     std::vector<ServerExpressions::Value> by_server, of_failures;
     for (const RowExpression& expression : block_.computed) {
-      if (by_program_ && expression.number) {
+      const bool is_text =
+          expression.number && block_.values->kind(expression.number->result) == ValueKind::Text;
+      if (by_program_ && expression.number && !is_text) {
         computation.values = block_.values;
         computation.columns.push_back(Computation::Column::of(*block_.values, expression.number->result));
         of_failures.push_back({.item = expression.item, .kind = ServerValue::Number});
         continue;
       }
       Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;
-      by_server.push_back({.item = expression.item, .kind = expression.kind, .field = field});
+      ServerExpressions::Value value{.item = expression.item, .kind = expression.kind, .field = field};
+      if (by_program_ && is_text) {
+        // Of a presence, there is the text itself.
+        if (value.kind == ServerValue::Presence) value.kind = ServerValue::Text;
+        HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(value));
+        computation.values = block_.values;
+        computation.columns.push_back({.type = type, .result = expression.number->result});
+        of_failures.push_back(value);
+        continue;
+      }
+      by_server.push_back(value);
       HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(by_server.back()));
       computation.columns.push_back(Computation::Column::of_host(type));
     }
@@ -731,6 +759,15 @@ class RowBlock::Opening {
     return std::unique_ptr<RowBatches>(std::move(join));
   }
 
+  static Result<Computation::Column> column_of_key(const Join::ComputedKey& key, bool is_of_build,
+                                                   const Program& program) {
+    const Program::Register result = is_of_build ? key.build : key.probe;
+    if (program.kind(result) != ValueKind::Text) return Computation::Column::of(program, result);
+    HAILSTONE_CHECK(key.by_server.has_value(), "texts are equal by what no equality of the server has");
+    HAILSTONE_ASSIGN(const ScanColumn type, key.by_server->type_of(key.side(is_of_build)));
+    return Computation::Column{.type = type, .result = result};
+  }
+
   /// Puts what keys are computed to behind the columns of each side's rows; the join drops it again.
   /// `conditions` gets those that stay for pairs.
   Status add_computed_keys(const Join& join, bool uses_programs, std::unique_ptr<RowBatches>& probe,
@@ -751,8 +788,10 @@ class RowBlock::Opening {
       if (key.has_program() && uses_programs) {
         of_probe.values = join.probe_values;
         of_build.values = join.build_values;
-        of_probe.columns.push_back(Computation::Column::of(*join.probe_values, key.probe));
-        of_build.columns.push_back(Computation::Column::of(*join.build_values, key.build));
+        HAILSTONE_ASSIGN(auto of_probe_side, column_of_key(key, false, *join.probe_values));
+        HAILSTONE_ASSIGN(auto of_build_side, column_of_key(key, true, *join.build_values));
+        of_probe.columns.push_back(of_probe_side);
+        of_build.columns.push_back(of_build_side);
       } else if (key.by_server && (by_program_ || key.raises_nothing)) {
         HAILSTONE_TRY(add_by_server(key, false, of_probe, server_probe));
         HAILSTONE_TRY(add_by_server(key, true, of_build, server_build));

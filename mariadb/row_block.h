@@ -44,7 +44,8 @@ struct BlockStatement {
 /// Something that is computed of each row.
 struct RowExpression {
   Item* item = nullptr;
-  std::optional<Number> number;  // in the block's program; without one the server evaluates the item
+  /// In the block's program, a number or a text; without one the server evaluates the item.
+  std::optional<Number> number;
   ServerValue kind = ServerValue::Presence;  // as what, when the server does
   static constexpr size_t none = ~size_t{0};
   size_t output = none;  // Image: whose field it is stored in

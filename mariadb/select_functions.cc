@@ -5,7 +5,7 @@
 #include <chrono>
 #include <optional>
 
-#include "query/expression/moment.h"
+#include "expression/moment.h"
 #include "record.h"
 
 namespace hailstone {
@@ -257,19 +257,6 @@ class MomentOfTimestamp final : public OfTimestamp {
   }
 };
 
-class Length final : public ColumnFunction {
- public:
-  explicit Length(CHARSET_INFO* charset) : charset_(charset) {}
-  std::optional<int64_t> of(const Value& value) const override {
-    if (charset_ == nullptr) return static_cast<int64_t>(value.bytes.size());
-    const char* const begin = value.bytes.data();
-    return static_cast<int64_t>(charset_->numchars(begin, begin + value.bytes.size()));
-  }
-
- private:
-  CHARSET_INFO* const charset_;  // null: bytes are counted
-};
-
 }  // namespace
 
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field) {
@@ -297,10 +284,6 @@ std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field) {
     return std::make_shared<MomentOfTimestamp>(field->pack_length() - bytes_of_seconds, zone_of_statement());
   if (type != MYSQL_TYPE_DATETIME2) return nullptr;
   return std::make_shared<Moment>(field->pack_length() - bytes_of_moment);
-}
-
-std::shared_ptr<const ColumnFunction> length_of(PlainField field, LengthUnit unit) {
-  return std::make_shared<Length>(unit == LengthUnit::Bytes ? nullptr : field->charset());
 }
 
 }  // namespace hailstone

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "expression/program.h"
 #include "plain_field.h"
-#include "query/expression/program.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -20,12 +20,8 @@ std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& fi
 /// month's or its own number is 0. Null: there is no such function of this column.
 std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_type unit);
 
-/// The moment (query/expression/moment.h) that a DATE or DATETIME column has, also of a day that is none; or
+/// The moment (expression/moment.h) that a DATE or DATETIME column has, also of a day that is none; or
 /// a TIMESTAMP in the connection's time zone, but for the zero of dates. Null: of another column.
 std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field);
-
-enum class LengthUnit : uint8_t { Bytes, Characters };
-/// Of a string column.
-std::shared_ptr<const ColumnFunction> length_of(PlainField field, LengthUnit unit);
 
 }  // namespace hailstone

@@ -1,4 +1,4 @@
-// Days and times in programs, as moments (query/expression/moment.h): columns, constants, and functions of
+// Days and times in programs, as moments (expression/moment.h): columns, constants, and functions of
 // them. Of a day that is none, or a result that leaves the calendar, the server is asked, which then warns.
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "query/expression/moment.h"
+#include "expression/moment.h"
 #include "raised_conditions.h"
 #include "select_functions.h"
 #include "select_numbers.h"
@@ -141,7 +141,7 @@ std::optional<Program::Register> NumberTranslator::moment(Item& item) {
   if (dynamic_cast<Item_date_typecast*>(&function) != nullptr) part = MomentPart::Midnight;
   if (!part) return std::nullopt;
   const auto of = moment(*function.arguments()[0]);
-  return of ? std::optional(program_.apply(part_of_moment(*part), *of)) : std::nullopt;
+  return of ? std::optional(program_.of_moments(part_of_moment(*part), *of)) : std::nullopt;
 }
 
 std::optional<Program::Register> NumberTranslator::moment_of_constant(Item& item) {
@@ -160,8 +160,8 @@ std::optional<Program::Register> NumberTranslator::first_moment(Item_func& funct
     const auto of = moment(*function.arguments()[i]);
     if (!of) return std::nullopt;
     // Of a day that is none, the server's modes say whether it is NULL.
-    const Register whole = program_.apply(part_of_moment(MomentPart::Whole), *of);
-    result = result ? call(Opcode::Coalesce, {whole, *result}) : whole;
+    const Register whole = program_.of_moments(part_of_moment(MomentPart::Whole), *of);
+    result = result ? call(Function::Coalesce, {whole, *result}) : whole;
   }
   return result;
 }
@@ -173,7 +173,8 @@ std::optional<Program::Register> NumberTranslator::moved_moment(Item_date_add_in
   if (!from) return std::nullopt;
   const auto by = units(*function.arguments()[1]);
   if (!by) return std::nullopt;
-  return program_.apply(moment_after(*unit, function.date_sub_interval), *from, *by);
+  return program_.of_moments(Function::MomentAfter, moment_after(*unit, function.date_sub_interval), *from,
+                             *by);
 }
 
 std::optional<Program::Register> NumberTranslator::units(Item& item) {
@@ -220,8 +221,8 @@ std::optional<Program::Register> NumberTranslator::between_moments(Item_func& fu
     if (!input) return std::nullopt;
     inputs[i] = *input;
   }
-  const Register result = program_.call(Opcode::Between, inputs);
-  return static_cast<Item_func_between&>(function).negated ? call(Opcode::Not, {result}) : result;
+  const Register result = program_.call(Function::Between, inputs);
+  return static_cast<Item_func_between&>(function).negated ? call(Function::Not, {result}) : result;
 }
 
 std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
@@ -232,13 +233,15 @@ std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
     const auto from = moment_of_argument(*arguments[0]);
     if (!from) return std::nullopt;
     const auto to = moment_of_argument(*arguments[1]);
-    return to ? std::optional(Number{program_.apply(units_between(*unit), *from, *to), 0}) : std::nullopt;
+    return to ? std::optional(
+                    Number{program_.of_moments(Function::UnitsBetween, units_between(*unit), *from, *to), 0})
+              : std::nullopt;
   }
   if (function.argument_count() != 1) return std::nullopt;
   const auto part = part_of(function);
   if (!part || (!is_of_day(*part) && !has_time(*arguments[0]))) return std::nullopt;
   const auto of = moment_of_argument(*arguments[0]);
-  return of ? std::optional(Number{program_.apply(part_of_moment(*part), *of), 0}) : std::nullopt;
+  return of ? std::optional(Number{program_.of_moments(part_of_moment(*part), *of), 0}) : std::nullopt;
 }
 
 }  // namespace hailstone

@@ -21,19 +21,6 @@ bool is_real(const Item& item) { return item.result_type() == REAL_RESULT; }
 /// Of an INT or DECIMAL result.
 bool is_exact(const Item& item) { return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT; }
 
-/// Whether it is a number whose value does not depend on rows, and is computed without a warning.
-bool is_plain_constant(Item& item) {
-  Item& real = *item.real_item();
-  if (real.basic_const_item()) return true;
-  if (!real.const_item() || real.is_expensive() || real.with_subquery()) return false;
-  if (real.type() == Item::CACHE_ITEM) {
-    Item* const example = static_cast<Item_cache&>(real).get_example();
-    return example != nullptr && is_plain_constant(*example);
-  }
-  return dynamic_cast<Item_func_neg*>(&real) != nullptr &&
-         is_plain_constant(*static_cast<Item_func&>(real).arguments()[0]);
-}
-
 /// Whether days, or days with times, are compared; not TIMESTAMPs with each other, of which two may have the
 /// same time on a clock.
 bool compares_moments(const Type_handler& compared) {
@@ -47,14 +34,25 @@ std::optional<int64_t> scaled_number(const my_decimal& decimal, unsigned scale) 
   return static_cast<int64_t>(wide_number(decimal, scale));
 }
 
-/// What a scan has of a field's column.
+}  // namespace
+
 std::optional<ScanColumn> scan_column(const Field& field) {
   const auto stored = column_for(field);
   if (!stored) return std::nullopt;
   return ScanColumn{.integer = stored->is_integer(), .type = stored->type, .width = stored->width};
 }
 
-}  // namespace
+bool is_plain_constant(Item& item) {
+  Item& real = *item.real_item();
+  if (real.basic_const_item()) return true;
+  if (!real.const_item() || real.is_expensive() || real.with_subquery()) return false;
+  if (real.type() == Item::CACHE_ITEM) {
+    Item* const example = static_cast<Item_cache&>(real).get_example();
+    return example != nullptr && is_plain_constant(*example);
+  }
+  return dynamic_cast<Item_func_neg*>(&real) != nullptr &&
+         is_plain_constant(*static_cast<Item_func&>(real).arguments()[0]);
+}
 
 std::optional<PlainField> ScanColumns::field_of(Item& item) const {
   Field* const field = stored_field_of(item);
@@ -146,6 +144,13 @@ std::optional<Number> NumberTranslator::number(Item& item) {
   return or_nothing([&] { return translate(item); });
 }
 
+std::optional<Program::Register> NumberTranslator::text(Item& item) {
+  return or_nothing([&]() -> std::optional<Register> {
+    if (!is_plain_text(item)) return std::nullopt;
+    return translate_text(item, *item.collation.collation);
+  });
+}
+
 std::optional<Program::Register> NumberTranslator::condition(Item& item) {
   return or_nothing([&] { return is_true(item); });
 }
@@ -166,16 +171,17 @@ std::optional<Number> NumberTranslator::translate(Item& item) {
   }
   if (real.type() != Item::FUNC_ITEM) return std::nullopt;
   auto& function = static_cast<Item_func&>(real);
-  if (dynamic_cast<Item_func_plus*>(&function) != nullptr) return arithmetic(function, Opcode::Add);
-  if (dynamic_cast<Item_func_minus*>(&function) != nullptr) return arithmetic(function, Opcode::Subtract);
-  if (dynamic_cast<Item_func_mul*>(&function) != nullptr) return arithmetic(function, Opcode::Multiply);
+  if (dynamic_cast<Item_func_plus*>(&function) != nullptr) return arithmetic(function, Function::Add);
+  if (dynamic_cast<Item_func_minus*>(&function) != nullptr) return arithmetic(function, Function::Subtract);
+  if (dynamic_cast<Item_func_mul*>(&function) != nullptr) return arithmetic(function, Function::Multiply);
   if (dynamic_cast<Item_func_div*>(&function) != nullptr) {
     // A quotient of decimals has digits that do not show.
-    return is_real(function) ? arithmetic(function, Opcode::Divide) : std::nullopt;
+    return is_real(function) ? arithmetic(function, Function::Divide) : std::nullopt;
   }
   if (dynamic_cast<Item_func_int_div*>(&function) != nullptr)
-    return whole_division(function, Opcode::IntegerDivide);
-  if (dynamic_cast<Item_func_mod*>(&function) != nullptr) return whole_division(function, Opcode::Remainder);
+    return whole_division(function, Function::IntegerDivide);
+  if (dynamic_cast<Item_func_mod*>(&function) != nullptr)
+    return whole_division(function, Function::Remainder);
   if (dynamic_cast<Item_func_neg*>(&function) != nullptr) return negative(function);
   if (dynamic_cast<Item_func_case_searched*>(&function) != nullptr ||
       dynamic_cast<Item_func_if*>(&function) != nullptr)
@@ -184,6 +190,7 @@ std::optional<Number> NumberTranslator::translate(Item& item) {
       dynamic_cast<Item_func_ifnull*>(&function) != nullptr)
     return first_not_null(function);
   if (const auto result = truth(function)) return Number{*result, 0};
+  if (const auto result = number_of_text(function)) return Number{*result, 0};
   if (const auto result = column_function(function)) return result;
   return of_moments(function);
 }
@@ -204,6 +211,14 @@ std::optional<ComparedAs> compared_as(const Type_handler& compared) {
 
 std::optional<std::pair<Program::Register, Program::Register>> NumberTranslator::equal_sides(
     Item_bool_func2& equality, ScanColumns& columns, Program& of_first, Program& of_second) {
+  if (compares_texts(equality)) {
+    const CHARSET_INFO* const charset = equality.compare_collation();
+    if (charset == nullptr) return std::nullopt;
+    const auto first = NumberTranslator(columns, of_first).translate_text(*equality.arguments()[0], *charset);
+    const auto second =
+        NumberTranslator(columns, of_second).translate_text(*equality.arguments()[1], *charset);
+    return first && second ? std::optional(std::pair(*first, *second)) : std::nullopt;
+  }
   const auto as = compared_as(*equality.compare_type_handler());
   if (!as) return std::nullopt;
   const std::array<Compared, 2> sides{
@@ -252,7 +267,7 @@ std::optional<Program::Register> NumberTranslator::moment_of_column(Item& item) 
   auto moment = moment_of_time(*field);
   const auto scanned = scan_column(**field);
   if (moment == nullptr || !scanned) return std::nullopt;
-  return program_.function(columns_.position_of(*field), *scanned, std::move(moment));
+  return program_.of_column(columns_.position_of(*field), *scanned, std::move(moment));
 }
 
 std::optional<Number> NumberTranslator::column(Item& item) {
@@ -277,7 +292,7 @@ std::optional<Number> NumberTranslator::column(Item& item) {
         const ScanColumn number{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
         return Number{program_.column(*position, number), decimal.decimals()};
       }
-      return Number{program_.function(columns_.position_of(field), *scanned, decimal_number(decimal)),
+      return Number{program_.of_column(columns_.position_of(field), *scanned, decimal_number(decimal)),
                     decimal.decimals()};
     }
     default:
@@ -325,7 +340,7 @@ std::optional<Program::Register> NumberTranslator::scaled(const Number& number, 
       scale > most_int64_digits)
     return std::nullopt;
   if (number.scale == scale) return number.result;
-  return call(Opcode::Multiply,
+  return call(Function::Multiply,
               {number.result, program_.constant(int64_powers_of_ten[scale - number.scale])});
 }
 
@@ -337,10 +352,10 @@ std::optional<Program::Register> NumberTranslator::as(Item& item, const Number& 
 
 Program::Register NumberTranslator::checked(const Item& item, Register result) {
   if (!item.unsigned_flag || item.cmp_type() != INT_RESULT) return result;
-  return call(Opcode::NotNegative, {result});
+  return call(Function::NotNegative, {result});
 }
 
-std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Opcode opcode) {
+std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Function called) {
   const auto left = translate(*function.arguments()[0]);
   if (!left) return std::nullopt;
   const auto right = translate(*function.arguments()[1]);
@@ -348,21 +363,21 @@ std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Opcode o
   if (is_real(function)) {
     const auto a = as_real(*left), b = as_real(*right);
     if (!a || !b) return std::nullopt;
-    return Number{opcode == Opcode::Divide ? divide(opcode, *a, *b) : call(opcode, {*a, *b}), 0};
+    return Number{called == Function::Divide ? divide(called, *a, *b) : call(called, {*a, *b}), 0};
   }
-  if (opcode == Opcode::Multiply) {
+  if (called == Function::Multiply) {
     const unsigned scale = left->scale + right->scale;
     if (scale > most_int64_digits || program_.kind(left->result) != program_.kind(right->result))
       return std::nullopt;
-    return Number{checked(function, call(opcode, {left->result, right->result})), scale};
+    return Number{checked(function, call(called, {left->result, right->result})), scale};
   }
   const unsigned scale = std::max(left->scale, right->scale);
   const auto a = scaled(*left, scale), b = scaled(*right, scale);
   if (!a || !b) return std::nullopt;
-  return Number{checked(function, call(opcode, {*a, *b})), scale};
+  return Number{checked(function, call(called, {*a, *b})), scale};
 }
 
-std::optional<Number> NumberTranslator::whole_division(Item_func& function, Opcode opcode) {
+std::optional<Number> NumberTranslator::whole_division(Item_func& function, Function called) {
   Item& dividend = *function.arguments()[0];
   Item& divisor = *function.arguments()[1];
   if (function.cmp_type() != INT_RESULT || dividend.cmp_type() != INT_RESULT ||
@@ -372,12 +387,12 @@ std::optional<Number> NumberTranslator::whole_division(Item_func& function, Opco
   if (!left) return std::nullopt;
   const auto right = translate(divisor);
   if (!right) return std::nullopt;
-  return Number{checked(function, divide(opcode, left->result, right->result)), 0};
+  return Number{checked(function, divide(called, left->result, right->result)), 0};
 }
 
-Program::Register NumberTranslator::divide(Opcode opcode, Register dividend, Register divisor) {
+Program::Register NumberTranslator::divide(Function called, Register dividend, Register divisor) {
   const auto modes = columns_.sources().thd().variables.sql_mode;
-  return program_.divide(opcode, dividend, divisor, (modes & MODE_ERROR_FOR_DIVISION_BY_ZERO) != 0);
+  return program_.divide(called, dividend, divisor, (modes & MODE_ERROR_FOR_DIVISION_BY_ZERO) != 0);
 }
 
 std::optional<Number> NumberTranslator::negative(Item_func& function) {
@@ -385,8 +400,8 @@ std::optional<Number> NumberTranslator::negative(Item_func& function) {
   if (!number) return std::nullopt;
   const bool real = program_.kind(number->result) == Program::Kind::Real;
   if (real != is_real(function)) return std::nullopt;
-  const Register result = real ? call(Opcode::Multiply, {number->result, program_.constant(-1.0)})
-                               : call(Opcode::Subtract, {program_.constant(int64_t{0}), number->result});
+  const Register result = real ? call(Function::Multiply, {number->result, program_.constant(-1.0)})
+                               : call(Function::Subtract, {program_.constant(int64_t{0}), number->result});
   return Number{result, number->scale};
 }
 
@@ -412,23 +427,11 @@ std::optional<Number> NumberTranslator::column_function(Item_func& function) {
     applied = part_of_time(field, INTERVAL_MINUTE);
   } else if (dynamic_cast<Item_func_second*>(&function) != nullptr) {
     applied = part_of_time(field, INTERVAL_SECOND);
-  } else {
-    const auto type = field->real_type();
-    const bool is_text = type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_BLOB ||
-                         dynamic_cast<const Field_string*>(&*field) != nullptr;
-    const bool keeps_spaces =
-        (columns_.sources().thd().variables.sql_mode & MODE_PAD_CHAR_TO_FULL_LENGTH) != 0;
-    if (!is_text || keeps_spaces) return std::nullopt;
-    if (dynamic_cast<Item_func_octet_length*>(&function) != nullptr) {
-      applied = length_of(field, LengthUnit::Bytes);
-    } else if (dynamic_cast<Item_func_char_length*>(&function) != nullptr) {
-      applied = length_of(field, LengthUnit::Characters);
-    }
   }
   if (applied == nullptr) return std::nullopt;
   const auto scanned = scan_column(*field);
   if (!scanned) return std::nullopt;
-  return Number{program_.function(columns_.position_of(field), *scanned, std::move(applied)), 0};
+  return Number{program_.of_column(columns_.position_of(field), *scanned, std::move(applied)), 0};
 }
 
 std::optional<Number> NumberTranslator::switched(Item_func& function) {
@@ -457,7 +460,7 @@ std::optional<Number> NumberTranslator::switched(Item_func& function) {
   }
   if (!result) return std::nullopt;
   for (size_t i = cases.size(); i-- > 0;)
-    result = call(Opcode::Choose, {cases[i].first, cases[i].second, *result});
+    result = call(Function::Choose, {cases[i].first, cases[i].second, *result});
   const unsigned scale = is_exact(function) && function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
   return Number{checked(function, *result), scale};
 }
@@ -472,7 +475,7 @@ std::optional<Number> NumberTranslator::first_not_null(Item_func& function) {
     results.push_back(*result);
   }
   Register result = results.back();
-  for (size_t i = results.size() - 1; i-- > 0;) result = call(Opcode::Coalesce, {results[i], result});
+  for (size_t i = results.size() - 1; i-- > 0;) result = call(Function::Coalesce, {results[i], result});
   const unsigned scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
   return Number{checked(function, result), scale};
 }
@@ -487,7 +490,7 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item) {
     while (Item* part = parts++) {
       const auto next = truth(*part->real_item());
       if (!next) return std::nullopt;
-      result = result ? call(all ? Opcode::And : Opcode::Or, {*result, *next}) : *next;
+      result = result ? call(all ? Function::And : Function::Or, {*result, *next}) : *next;
     }
     return result;
   }
@@ -495,48 +498,52 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item) {
   auto& function = static_cast<Item_func&>(item);
   switch (function.functype()) {
     case Item_func::EQ_FUNC:
-      return comparison(function, Opcode::Equal);
+      return comparison(function, Function::Equal);
     case Item_func::EQUAL_FUNC:
-      return comparison(function, Opcode::SameOrNull);
+      return comparison(function, Function::SameOrNull);
     case Item_func::NE_FUNC:
-      return comparison(function, Opcode::NotEqual);
+      return comparison(function, Function::NotEqual);
     case Item_func::LT_FUNC:
-      return comparison(function, Opcode::Less);
+      return comparison(function, Function::Less);
     case Item_func::LE_FUNC:
-      return comparison(function, Opcode::LessEqual);
+      return comparison(function, Function::LessEqual);
     case Item_func::GT_FUNC:
-      return comparison(function, Opcode::Greater);
+      return comparison(function, Function::Greater);
     case Item_func::GE_FUNC:
-      return comparison(function, Opcode::GreaterEqual);
+      return comparison(function, Function::GreaterEqual);
     case Item_func::NOT_FUNC: {
       const auto inner = truth(*function.arguments()[0]->real_item());
-      return inner ? std::optional(call(Opcode::Not, {*inner})) : std::nullopt;
+      return inner ? std::optional(call(Function::Not, {*inner})) : std::nullopt;
     }
     case Item_func::ISNULL_FUNC:
       // The server asks no further, either.
       if (!function.arguments()[0]->maybe_null()) return program_.constant(int64_t{0});
       [[fallthrough]];
     case Item_func::ISNOTNULL_FUNC: {
-      const auto inner = translate(*function.arguments()[0]);
+      const auto inner = value(*function.arguments()[0]);
       if (!inner) return std::nullopt;
-      const Register null = call(Opcode::IsNull, {inner->result});
-      return function.functype() == Item_func::ISNULL_FUNC ? null : call(Opcode::Not, {null});
+      const Register null = call(Function::IsNull, {*inner});
+      return function.functype() == Item_func::ISNULL_FUNC ? null : call(Function::Not, {null});
     }
     case Item_func::BETWEEN:
+      if (compares_texts(function)) return text_between(function);
       return between(function);
     case Item_func::IN_FUNC:
+      if (compares_texts(function)) return text_in_list(function);
       return in_list(function);
+    case Item_func::LIKE_FUNC:
+      return text_like(function);
     default:
       return std::nullopt;
   }
 }
 
-std::optional<Program::Register> NumberTranslator::exact_comparison(Opcode opcode, const Number& left,
+std::optional<Program::Register> NumberTranslator::exact_comparison(Function called, const Number& left,
                                                                     const Number& right) {
   const unsigned scale = std::max(left.scale, right.scale);
   const auto a = scaled(left, scale), b = scaled(right, scale);
   if (!a || !b) return std::nullopt;
-  return call(opcode, {*a, *b});
+  return call(called, {*a, *b});
 }
 
 std::optional<Program::Register> NumberTranslator::between(Item_func& function) {
@@ -556,8 +563,8 @@ std::optional<Program::Register> NumberTranslator::between(Item_func& function) 
   const unsigned scale = std::max({value->scale, low->scale, high->scale});
   const auto a = scaled(*value, scale), b = scaled(*low, scale), c = scaled(*high, scale);
   if (!a || !b || !c) return std::nullopt;
-  const Register result = call(Opcode::Between, {*a, *b, *c});
-  return static_cast<Item_func_between&>(function).negated ? call(Opcode::Not, {result}) : result;
+  const Register result = call(Function::Between, {*a, *b, *c});
+  return static_cast<Item_func_between&>(function).negated ? call(Function::Not, {result}) : result;
 }
 
 std::optional<Program::Register> NumberTranslator::in_list(Item_func& function) {
@@ -571,36 +578,37 @@ std::optional<Program::Register> NumberTranslator::in_list(Item_func& function) 
   for (Item* const item : arguments.subspan(1)) {
     const auto other = translate(*item);
     if (!other) return std::nullopt;
-    const auto equal = exact_comparison(Opcode::Equal, *value, *other);
+    const auto equal = exact_comparison(Function::Equal, *value, *other);
     if (!equal) return std::nullopt;
-    result = result ? call(Opcode::Or, {*result, *equal}) : *equal;
+    result = result ? call(Function::Or, {*result, *equal}) : *equal;
     // The server asks for it once.
-    value->result = call(Opcode::Silenced, {value->result});
+    value->result = call(Function::Silenced, {value->result});
   }
-  return static_cast<Item_func_in&>(function).negated ? call(Opcode::Not, {*result}) : *result;
+  return static_cast<Item_func_in&>(function).negated ? call(Function::Not, {*result}) : *result;
 }
 
-std::optional<Program::Register> NumberTranslator::comparison(Item_func& function, Opcode opcode) {
+std::optional<Program::Register> NumberTranslator::comparison(Item_func& function, Function called) {
   const auto* const compares = dynamic_cast<Item_bool_rowready_func2*>(&function);
   if (compares == nullptr) return std::nullopt;
   Item& first = *function.arguments()[0];
   Item& second = *function.arguments()[1];
+  if (compares_texts(function)) return text_comparison(function, called);
   const auto as = compared_as(*compares->compare_type_handler());
   if (!as) return std::nullopt;
   if (*as == ComparedAs::Moment) {
     const auto a = compared_moment(first, *compares->compare_type_handler()),
                b = compared_moment(second, *compares->compare_type_handler());
-    return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
+    return a && b ? std::optional(call(called, {*a, *b})) : std::nullopt;
   }
   const auto left = translate(first);
   if (!left) return std::nullopt;
   const auto right = translate(second);
   if (!right) return std::nullopt;
-  if (*as == ComparedAs::Exact) return exact_comparison(opcode, *left, *right);
+  if (*as == ComparedAs::Exact) return exact_comparison(called, *left, *right);
   // Of a fixed number of decimals both, they are compared with a tolerance.
   if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
   const auto a = as_real(*left), b = as_real(*right);
-  return a && b ? std::optional(call(opcode, {*a, *b})) : std::nullopt;
+  return a && b ? std::optional(call(called, {*a, *b})) : std::nullopt;
 }
 
 std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate& predicate, size_t source) {
@@ -611,8 +619,8 @@ std::optional<Program::Register> NumberTranslator::of_predicate(const Predicate&
       for (const Predicate& part : predicate.parts()) {
         const auto next = of_predicate(part, source);
         if (!next) return std::nullopt;
-        const Opcode opcode = predicate.kind() == Predicate::Kind::And ? Opcode::And : Opcode::Or;
-        result = result ? call(opcode, {*result, *next}) : *next;
+        const Function called = predicate.kind() == Predicate::Kind::And ? Function::And : Function::Or;
+        result = result ? call(called, {*result, *next}) : *next;
       }
       return result;
     }
@@ -647,14 +655,14 @@ std::optional<Program::Register> NumberTranslator::is_true(Item& item) {
     while (Item* part = parts++) {
       const auto next = is_true(*part);
       if (!next) return std::nullopt;
-      result = result ? call(all ? Opcode::And : Opcode::Or, {*result, *next}) : *next;
+      result = result ? call(all ? Function::And : Function::Or, {*result, *next}) : *next;
     }
     return result;
   }
-  if (const auto result = truth(real)) return call(Opcode::IsTrue, {*result});
+  if (const auto result = truth(real)) return call(Function::IsTrue, {*result});
   if (item.cmp_type() != INT_RESULT) return std::nullopt;
   const auto number = translate(item);
-  return number ? std::optional(call(Opcode::IsTrue, {number->result})) : std::nullopt;
+  return number ? std::optional(call(Function::IsTrue, {number->result})) : std::nullopt;
 }
 
 }  // namespace hailstone

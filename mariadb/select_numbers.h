@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "expression/program.h"
 #include "ha_hailstone.h"
 #include "plain_field.h"
-#include "query/expression/program.h"
 #include "source_tables.h"
 // clang-format off
 #include "server.h"
@@ -78,6 +78,11 @@ struct Number {
   unsigned scale = 0;
 };
 
+/// What a scan has of a field's column.
+std::optional<ScanColumn> scan_column(const Field& field);
+/// Whether an item is a value that does not depend on rows, and is computed without a warning.
+bool is_plain_constant(Item& item);
+
 /// How the server compares numbers: as whole numbers or DECIMAL, as DOUBLE, or as days and times.
 enum class ComparedAs : uint8_t { Exact, Real, Moment };
 /// By the type that items are compared as; nothing: by another one.
@@ -89,10 +94,13 @@ class NumberTranslator {
 
   /// Nothing: the expression is not translated, and program and columns are as they were.
   std::optional<Number> number(Item& item);
+  /// The text that an item is. Nothing: as above.
+  std::optional<Program::Register> text(Item& item);
   /// A register that is 1 for the rows for which the item is TRUE, else 0.
   std::optional<Program::Register> condition(Item& item);
-  /// Numbers of both sides of an equality, each in a program of its own, which are equal where the server
-  /// takes the sides for equal. Nothing: they are not computed.
+  /// Numbers or texts of both sides of an equality, each in a program of its own, which are equal where the
+  /// server takes the sides for equal, texts in the collation of the equality. Nothing: they are not
+  /// computed.
   static std::optional<std::pair<Program::Register, Program::Register>> equal_sides(Item_bool_func2& equality,
                                                                                     ScanColumns& columns,
                                                                                     Program& of_first,
@@ -109,7 +117,6 @@ class NumberTranslator {
 
  private:
   using Register = Program::Register;
-  using Opcode = Program::Opcode;
 
   /// What `translate` gives; when that is nothing, program and columns are as they were.
   template <typename Translate>
@@ -131,16 +138,16 @@ class NumberTranslator {
   std::optional<Register> units(Item& item);
   /// What functions of moments tell.
   std::optional<Number> of_moments(Item_func& function);
-  std::optional<Number> arithmetic(Item_func& function, Opcode opcode);
-  std::optional<Number> whole_division(Item_func& function, Opcode opcode);
+  std::optional<Number> arithmetic(Item_func& function, Function called);
+  std::optional<Number> whole_division(Item_func& function, Function called);
   std::optional<Number> negative(Item_func& function);
   std::optional<Number> column_function(Item_func& function);
   std::optional<Number> switched(Item_func& function);
   std::optional<Number> first_not_null(Item_func& function);
   /// TRUE, FALSE or NULL.
   std::optional<Register> truth(Item& item);
-  std::optional<Register> comparison(Item_func& function, Opcode opcode);
-  std::optional<Register> exact_comparison(Opcode opcode, const Number& left, const Number& right);
+  std::optional<Register> comparison(Item_func& function, Function called);
+  std::optional<Register> exact_comparison(Function called, const Number& left, const Number& right);
   std::optional<Register> between(Item_func& function);
   std::optional<Register> between_moments(Item_func& function);
   std::optional<Register> in_list(Item_func& function);
@@ -148,16 +155,42 @@ class NumberTranslator {
   /// `source`: the number of the table whose columns it reads.
   std::optional<Register> of_predicate(const Predicate& predicate, size_t source);
 
+  // Texts: select_texts.cc.
+  /// Whether an item is a text, and no more.
+  static bool is_plain_text(const Item& item);
+  /// Of its collation: functions whose result is a text need others of it.
+  std::optional<Register> translate_text(Item& item, const CHARSET_INFO& charset);
+  std::optional<Register> text_column(Item& item, const CHARSET_INFO& charset);
+  std::optional<Register> text_constant(Item& item, const CHARSET_INFO& charset);
+  std::optional<Register> text_of_integer(Item& item);
+  std::optional<Register> text_function(Item_func& function);
+  std::optional<Register> chosen_text(Item_func& function);
+  std::optional<Register> first_text(Item_func& function);
+  /// A whole number that is made of texts.
+  std::optional<Register> number_of_text(Item_func& function);
+  /// Of all arguments from `first` to before `end`, as texts of one character set.
+  std::optional<std::vector<Register>> texts(Item_func& function, const CHARSET_INFO& charset, uint first,
+                                             uint end);
+  /// A whole number that a function of texts takes.
+  std::optional<Register> count(Item& item);
+  static bool compares_texts(Item_func& function);
+  std::optional<Register> text_comparison(Item_func& function, Function called);
+  std::optional<Register> text_between(Item_func& function);
+  std::optional<Register> text_in_list(Item_func& function);
+  std::optional<Register> text_like(Item_func& function);
+  /// A number or a text; nothing of which but NULL is looked at.
+  std::optional<Register> value(Item& item);
+
   /// The number as the item's type has it: of its decimals, or DOUBLE. Nothing: digits would be lost.
   std::optional<Register> as(Item& item, const Number& number);
   std::optional<Register> as_real(const Number& number);
   std::optional<Register> scaled(const Number& number, unsigned scale);
   /// Not known where an UNSIGNED result is below 0.
   Register checked(const Item& item, Register result);
-  Register call(Opcode opcode, std::initializer_list<Register> inputs) {
-    return program_.call(opcode, {inputs.begin(), inputs.size()});
+  Register call(Function called, std::initializer_list<Register> inputs) {
+    return program_.call(called, {inputs.begin(), inputs.size()});
   }
-  Register divide(Opcode opcode, Register dividend, Register divisor);
+  Register divide(Function called, Register dividend, Register divisor);
 
   ScanColumns& columns_;
   Program& program_;

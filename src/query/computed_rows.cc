@@ -13,17 +13,29 @@ namespace hailstone {
 namespace {
 
 /// A register's values as those of a column.
-void store(const Computed& from, Program::Kind kind, uint32_t rows, ColumnVector& to) {
+void store(const Computed& from, uint32_t rows, ColumnVector& to) {
+  to.any_nulls = from.any_nulls;
+  if (from.any_nulls) to.nulls.assign(from.nulls.begin(), from.nulls.begin() + rows);
+  if (from.kind == ValueKind::Text) {
+    to.bytes.assign(from.texts.begin(), from.texts.begin() + rows);
+    return;
+  }
   to.integers.resize(rows);
-  if (kind == Program::Kind::Real) {
+  if (from.kind == ValueKind::Real) {
     // A reader of ordered numbers takes the two zeros for two values.
     for (uint32_t row = 0; row < rows; ++row) to.integers[row] = order_double(from.reals[row] + 0.0);
   } else {
     for (uint32_t row = 0; row < rows; ++row)
       to.integers[row] = order_signed(from.integers[row], sizeof(int64_t));
   }
-  to.any_nulls = from.any_nulls;
-  if (from.any_nulls) to.nulls.assign(from.nulls.begin(), from.nulls.begin() + rows);
+}
+
+std::vector<Program::Register> registers(const std::vector<Computation::Column>& columns) {
+  std::vector<Program::Register> all;
+  for (const Computation::Column& column : columns) {
+    if (column.result != Program::none) all.push_back(column.result);
+  }
+  return all;
 }
 
 }  // namespace
@@ -85,8 +97,9 @@ class ComputedRows::Worker {
  public:
   Worker(const ComputedRows& rows, const Computation& computation, const RowCounts& counts)
       : computation_(computation), counts_(counts) {
-    if (computation_.conditions != nullptr) conditions_.emplace(computation_.conditions);
-    if (computation_.values != nullptr) values_.emplace(computation_.values);
+    if (computation_.conditions != nullptr)
+      conditions_.emplace(computation_.conditions, std::vector{computation_.passes});
+    if (computation_.values != nullptr) values_.emplace(computation_.values, registers(computation_.columns));
     has_places_ = rows.has_places_;
     kept_.resize(rows.source_columns_ + (has_places_ ? 1 : 0));
     computed_.resize(computation_.columns.size());
@@ -157,8 +170,7 @@ class ComputedRows::Worker {
     for (size_t i = 0; i < computed_.size(); ++i) {
       const auto& column = computation_.columns[i];
       if (column.result != Program::none) {
-        store(values_->result(column.result), computation_.values->kind(column.result), rows.rows,
-              computed_[i]);
+        store(values_->result(column.result), rows.rows, computed_[i]);
       }
       columns_.push_back(&computed_[i]);
     }

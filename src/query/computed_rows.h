@@ -43,7 +43,8 @@ struct Computation {
   struct Column {
     ScanColumn type;
     Program::Register result = Program::none;  // none: the host's
-    /// A Real result becomes Double, an Integer one Signed of 8 bytes.
+    /// A Real result becomes Double, an Integer one Signed of 8 bytes. Not of a Text, which says more of its
+    /// type.
     static Column of(const Program& program, Program::Register result);
     /// The host's, of any type.
     static Column of_host(const ScanColumn& type) { return {.type = type}; }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "query/expression/evaluator.h"
+#include "expression/evaluator.h"
 #include "table/scans.h"
 
 namespace hailstone {

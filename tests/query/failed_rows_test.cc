@@ -15,7 +15,6 @@
 namespace hailstone {
 namespace {
 
-using Opcode = Program::Opcode;
 using Register = Program::Register;
 
 /// Three columns of a batch: whole numbers, some of them NULL; of these `c` without a sign.
@@ -58,11 +57,11 @@ class FailureTest : public testing::Test {
     b_ = program_->column(1, signed_number);
     c_ = program_->column(2, unsigned_number);
   }
-  Register call(Opcode opcode, std::initializer_list<Register> inputs) {
+  Register call(Function opcode, std::initializer_list<Register> inputs) {
     return program_->call(opcode, {inputs.begin(), inputs.size()});
   }
   Register quotient(bool tells_zero = true) {
-    return program_->divide(Opcode::IntegerDivide, a_, b_, tells_zero);
+    return program_->divide(Function::IntegerDivide, a_, b_, tells_zero);
   }
   Register constant(int64_t number) { return program_->constant(number); }
 
@@ -93,12 +92,13 @@ class FailureTest : public testing::Test {
 TEST_F(FailureTest, DivisionsByZeroAreNull) {
   expect(quotient(), some_, {3, {}, {}, {}, {}, {}}, {0, 1, 0, 0, 0, wide_value});
   expect(quotient(false), some_, {3, {}, {}, {}, {}, {}}, {0, 0, 0, 0, 0, wide_value});
-  const Register remainder = program_->divide(Opcode::Remainder, a_, b_, true);
+  const Register remainder = program_->divide(Function::Remainder, a_, b_, true);
   expect(remainder, some_, {1, {}, {}, {}, {}, 0}, {0, 1, 0, 0, 0, 0});
 }
 
 TEST_F(FailureTest, AreCountedByRow) {
-  const Register twice = call(Opcode::Add, {quotient(), program_->divide(Opcode::Remainder, a_, b_, true)});
+  const Register twice =
+      call(Function::Add, {quotient(), program_->divide(Function::Remainder, a_, b_, true)});
   expect(twice, some_, {4, {}, {}, {}, {}, {}}, {0, 2, 0, 0, 0, wide_value});
   expect(c_, some_, {1, 2, 3, 4, 5, {}}, {0, 0, 0, 0, 0, wide_value});
 }
@@ -106,41 +106,41 @@ TEST_F(FailureTest, AreCountedByRow) {
 TEST_F(FailureTest, GoWithWhatIsTaken) {
   const Register divided = quotient();
   // IF(b, a DIV b, 5), and the other way round.
-  const Register is_zero = call(Opcode::IsTrue, {call(Opcode::Equal, {b_, constant(0)})});
-  expect(call(Opcode::Choose, {is_zero, constant(5), divided}), some_, {3, 5, 5, {}, {}, {}},
+  const Register is_zero = call(Function::IsTrue, {call(Function::Equal, {b_, constant(0)})});
+  expect(call(Function::Choose, {is_zero, constant(5), divided}), some_, {3, 5, 5, {}, {}, {}},
          {0, 0, 0, 0, 0, wide_value});
-  expect(call(Opcode::Choose, {is_zero, divided, constant(5)}), some_, {5, {}, {}, 5, 5, 5},
+  expect(call(Function::Choose, {is_zero, divided, constant(5)}), some_, {5, {}, {}, 5, 5, 5},
          {0, 1, 0, 0, 0, 0});
-  expect(call(Opcode::Coalesce, {constant(4), divided}), some_, {4, 4, 4, 4, 4, 4}, {0, 0, 0, 0, 0, 0});
-  expect(call(Opcode::Coalesce, {divided, constant(4)}), some_, {3, 4, 4, 4, 4, {}},
+  expect(call(Function::Coalesce, {constant(4), divided}), some_, {4, 4, 4, 4, 4, 4}, {0, 0, 0, 0, 0, 0});
+  expect(call(Function::Coalesce, {divided, constant(4)}), some_, {3, 4, 4, 4, 4, {}},
          {0, 1, 0, 0, 0, wide_value});
-  expect(call(Opcode::Silenced, {divided}), some_, {3, {}, {}, {}, {}, 0}, {0, 0, 0, 0, 0, 0});
-  expect(call(Opcode::IsNull, {divided}), some_, {0, 1, 1, 1, 1, {}}, {0, 1, 0, 0, 0, wide_value});
+  expect(call(Function::Silenced, {divided}), some_, {3, {}, {}, {}, {}, 0}, {0, 0, 0, 0, 0, 0});
+  expect(call(Function::IsNull, {divided}), some_, {0, 1, 1, 1, 1, {}}, {0, 1, 0, 0, 0, wide_value});
 }
 
 TEST_F(FailureTest, EndWhereTheOtherSideDecides) {
-  const Register low = call(Opcode::Less, {quotient(), constant(9)});
-  const Register never = call(Opcode::Less, {c_, constant(0)});
-  const Register always = call(Opcode::Less, {constant(0), constant(1)});
+  const Register low = call(Function::Less, {quotient(), constant(9)});
+  const Register never = call(Function::Less, {c_, constant(0)});
+  const Register always = call(Function::Less, {constant(0), constant(1)});
   // What decides stands in front, or behind.
-  expect(call(Opcode::And, {call(Opcode::Silenced, {never}), low}), some_, {0, 0, 0, 0, 0, {}},
+  expect(call(Function::And, {call(Function::Silenced, {never}), low}), some_, {0, 0, 0, 0, 0, {}},
          {0, 0, 0, 0, 0, wide_value});
-  expect(call(Opcode::And, {low, call(Opcode::Silenced, {never})}), some_, {0, 0, 0, 0, 0, {}},
+  expect(call(Function::And, {low, call(Function::Silenced, {never})}), some_, {0, 0, 0, 0, 0, {}},
          {0, 1, 0, 0, 0, wide_value});
-  expect(call(Opcode::Or, {always, low}), some_, {1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0});
-  expect(call(Opcode::Or, {low, always}), some_, {1, 1, 1, 1, 1, {}}, {0, 1, 0, 0, 0, wide_value});
+  expect(call(Function::Or, {always, low}), some_, {1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0});
+  expect(call(Function::Or, {low, always}), some_, {1, 1, 1, 1, 1, {}}, {0, 1, 0, 0, 0, wide_value});
   // Behind a first NULL nothing is compared.
   const Numbers nulls{.a = {{}, 1}, .b = {0, 0}, .c = {1, 1}};
-  const Register divides_by_b = program_->divide(Opcode::IntegerDivide, constant(1), b_, true);
-  expect(call(Opcode::Less, {a_, divides_by_b}), nulls, {{}, {}}, {0, 1});
-  expect(call(Opcode::Greater, {divides_by_b, a_}), nulls, {{}, {}}, {1, 1});
-  expect(call(Opcode::Between, {a_, divides_by_b, divides_by_b}), nulls, {{}, {}}, {0, 2});
-  expect(call(Opcode::SameOrNull, {a_, divides_by_b}), nulls, {1, 0}, {1, 1});
+  const Register divides_by_b = program_->divide(Function::IntegerDivide, constant(1), b_, true);
+  expect(call(Function::Less, {a_, divides_by_b}), nulls, {{}, {}}, {0, 1});
+  expect(call(Function::Greater, {divides_by_b, a_}), nulls, {{}, {}}, {1, 1});
+  expect(call(Function::Between, {a_, divides_by_b, divides_by_b}), nulls, {{}, {}}, {0, 2});
+  expect(call(Function::SameOrNull, {a_, divides_by_b}), nulls, {1, 0}, {1, 1});
 }
 
 TEST_F(FailureTest, BetweenIsDecidedByOneBound) {
   const Numbers numbers{.a = {5, 5, 5, {}, 5}, .b = {1, 6, {}, 1, {}}, .c = {9, 9, 4, 9, 9}};
-  expect(call(Opcode::Between, {a_, b_, c_}), numbers, {1, 0, 0, {}, {}}, {0, 0, 0, 0, 0});
+  expect(call(Function::Between, {a_, b_, c_}), numbers, {1, 0, 0, {}, {}}, {0, 0, 0, 0, 0});
 }
 
 /// The sum of its numbers. It is NULL above 9, and not known above 99.
@@ -158,23 +158,23 @@ class SmallSum final : public NumberFunction {
 TEST_F(FailureTest, FunctionsOfNumbersAreUnknownOrNull) {
   const auto function = std::make_shared<SmallSum>();
   const Numbers numbers{.a = {7, 7, {}, 7, 112, {}}, .b = {2, 3, 99, {}, 0, {}}, .c = {1, 1, 1, 1, 1, 1}};
-  expect(program_->apply(function, a_), numbers, {7, 7, {}, 7, {}, {}}, {0, 0, 0, 0, unknown_value, 0});
-  expect(program_->apply(function, b_), numbers, {2, 3, {}, {}, 0, {}}, {0, 0, 1, 0, 0, 0});
-  const Register sum = program_->apply(function, a_, b_);
+  expect(program_->of_moments(function, a_), numbers, {7, 7, {}, 7, {}, {}}, {0, 0, 0, 0, unknown_value, 0});
+  expect(program_->of_moments(function, b_), numbers, {2, 3, {}, {}, 0, {}}, {0, 0, 1, 0, 0, 0});
+  const Register sum = program_->of_moments(Function::UnitsBetween, function, a_, b_);
   expect(sum, numbers, {9, {}, {}, {}, {}, {}}, {0, 1, 0, 0, unknown_value, 0});
-  EXPECT_EQ(sum, program_->apply(function, a_, b_));
-  EXPECT_NE(sum, program_->apply(std::make_shared<SmallSum>(), a_, b_));
+  EXPECT_EQ(sum, program_->of_moments(Function::UnitsBetween, function, a_, b_));
+  EXPECT_NE(sum, program_->of_moments(Function::UnitsBetween, std::make_shared<SmallSum>(), a_, b_));
   // The second is not looked at behind a first NULL.
-  expect(program_->apply(function, a_, quotient()), {.a = {4, {}}, .b = {0, 0}, .c = {1, 1}}, {{}, {}},
-         {1, 0});
+  expect(program_->of_moments(Function::UnitsBetween, function, a_, quotient()),
+         {.a = {4, {}}, .b = {0, 0}, .c = {1, 1}}, {{}, {}}, {1, 0});
   EXPECT_TRUE(program_->may_fail());
 }
 
 TEST_F(FailureTest, EndWithAnotherValue) {
-  expect(call(Opcode::Otherwise, {quotient(), constant(-5)}), some_, {3, -5, {}, {}, {}, -5},
+  expect(call(Function::Otherwise, {quotient(), constant(-5)}), some_, {3, -5, {}, {}, {}, -5},
          {0, 0, 0, 0, 0, 0});
   const Register null = program_->null(Program::Kind::Integer);
-  expect(call(Opcode::Otherwise, {quotient(), null}), some_, {3, {}, {}, {}, {}, {}}, {0, 0, 0, 0, 0, 0});
+  expect(call(Function::Otherwise, {quotient(), null}), some_, {3, {}, {}, {}, {}, {}}, {0, 0, 0, 0, 0, 0});
 }
 
 /// Rows of a table, of which some are asked of a host.
@@ -238,18 +238,18 @@ class FailedRowsTest : public QueryTest {
     const auto conditions = std::make_shared<Program>(), values = std::make_shared<Program>();
     const Register number = conditions->column(0, column);
     const Register rest =
-        conditions->divide(Opcode::Remainder, number, conditions->constant(int64_t{2}), true);
-    Register passes = conditions->call(Opcode::Equal, std::array{rest, conditions->constant(int64_t{0})});
+        conditions->divide(Function::Remainder, number, conditions->constant(int64_t{2}), true);
+    Register passes = conditions->call(Function::Equal, std::array{rest, conditions->constant(int64_t{0})});
     if (in_condition) {
       const Register quotient =
-          conditions->divide(Opcode::IntegerDivide, number, conditions->column(1, column), true);
+          conditions->divide(Function::IntegerDivide, number, conditions->column(1, column), true);
       const Register is_positive =
-          conditions->call(Opcode::GreaterEqual, std::array{quotient, conditions->constant(int64_t{0})});
-      passes = conditions->call(Opcode::And, std::array{is_positive, passes});
+          conditions->call(Function::GreaterEqual, std::array{quotient, conditions->constant(int64_t{0})});
+      passes = conditions->call(Function::And, std::array{is_positive, passes});
     }
     Computation computation{.conditions = conditions, .passes = passes, .fallback = std::move(fallback)};
     const Register quotient =
-        values->divide(Opcode::IntegerDivide, values->column(0, column), values->column(1, column), true);
+        values->divide(Function::IntegerDivide, values->column(0, column), values->column(1, column), true);
     computation.values = values;
     computation.columns = {Computation::Column::of(*values, quotient)};
     auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,
@@ -356,12 +356,12 @@ TEST_F(FailedRowsTest, NeedNoHostWhereNoneIsTaken) {
   const auto conditions = std::make_shared<Program>();
   const Register divisor = conditions->column(1, column), zero = conditions->constant(int64_t{0});
   const Register quotient =
-      conditions->divide(Opcode::IntegerDivide, conditions->column(0, column), divisor, true);
-  const Register is_zero = conditions->call(Opcode::Equal, std::array{divisor, zero});
+      conditions->divide(Function::IntegerDivide, conditions->column(0, column), divisor, true);
+  const Register is_zero = conditions->call(Function::Equal, std::array{divisor, zero});
   const Register chosen =
-      conditions->call(Opcode::Choose, std::array{is_zero, conditions->constant(int64_t{1}), quotient});
+      conditions->call(Function::Choose, std::array{is_zero, conditions->constant(int64_t{1}), quotient});
   Computation computation{.conditions = conditions,
-                          .passes = conditions->call(Opcode::Greater, std::array{chosen, zero})};
+                          .passes = conditions->call(Function::Greater, std::array{chosen, zero})};
   auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,
                                      std::make_shared<const Predicate>(Predicate::always()),
                                      std::vector<uint16_t>{0, 1}, std::vector<bool>{false, false});

@@ -601,25 +601,24 @@ TEST_F(GroupingTest, OfExpressionsAndDistinctValues) {
   class IsB final : public BytesTest {
     bool matches(ByteView value) const override { return value == "b"; }
   };
-  using Opcode = Program::Opcode;
   const ScanColumn id_column{.type = Type::Signed, .width = 4}, tiny_column{.type = Type::Signed, .width = 1};
   const ScanColumn word_column{.integer = false, .type = Type::Varchar, .width = 20};
   const auto conditions = std::make_shared<Program>();
   const auto values = std::make_shared<Program>();
-  const auto call = [](Program& program, Opcode operation, std::vector<Program::Register> inputs) {
+  const auto call = [](Program& program, Function operation, std::vector<Program::Register> inputs) {
     return program.call(operation, inputs);
   };
   Computation computation;
-  computation.passes = call(*conditions, Opcode::Less,
+  computation.passes = call(*conditions, Function::Less,
                             {conditions->constant(int64_t{-100}), conditions->column(tiny, tiny_column)});
   computation.conditions = conditions;
   const auto number = values->column(id, id_column), small = values->column(tiny, tiny_column);
   const auto is_b = values->matches(Predicate::bytes(word, std::make_shared<IsB>()), word, word_column);
-  const auto chosen = call(*values, Opcode::Choose,
-                           {is_b, call(*values, Opcode::Multiply, {small, number}),
-                            call(*values, Opcode::Subtract, {number, values->constant(int64_t{7})})});
+  const auto chosen = call(*values, Function::Choose,
+                           {is_b, call(*values, Function::Multiply, {small, number}),
+                            call(*values, Function::Subtract, {number, values->constant(int64_t{7})})});
   const auto last_digit = [&] {
-    return values->divide(Opcode::Remainder, number, values->constant(int64_t{10}), true);
+    return values->divide(Function::Remainder, number, values->constant(int64_t{10}), true);
   };
   const auto digit = last_digit();
   EXPECT_EQ(digit, last_digit());

@@ -55,20 +55,19 @@ class OperatorCountsTest : public QueryTest {
         Predicate::integer(number, {{order_signed(INT32_MIN, 4), order_signed(below_number - 1, 4)}}));
     auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None, predicate,
                                        std::vector<uint16_t>{number, label}, std::vector<bool>{false, true});
-    using Opcode = Program::Opcode;
     const ScanColumn type{.type = Type::Signed, .width = 4};
-    const auto call = [](Program& program, Opcode operation, std::array<Program::Register, 2> inputs) {
+    const auto call = [](Program& program, Function operation, std::array<Program::Register, 2> inputs) {
       return program.call(operation, inputs);
     };
     const auto conditions = std::make_shared<Program>(), values = std::make_shared<Program>();
     Computation computation;
-    computation.passes = call(*conditions, Opcode::Less,
+    computation.passes = call(*conditions, Function::Less,
                               {conditions->constant(int64_t{from} - 1), conditions->column(number, type)});
     computation.conditions = conditions;
     computation.values = values;
     computation.columns = {Computation::Column::of(
         *values,
-        call(*values, Opcode::Remainder, {values->column(number, type), values->constant(int64_t{10})}))};
+        call(*values, Function::Remainder, {values->column(number, type), values->constant(int64_t{10})}))};
     auto made = std::make_unique<ComputedRows>(std::move(scan), 2, std::move(computation));
     made->count_in(counts);
     return made;

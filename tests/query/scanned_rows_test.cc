@@ -60,7 +60,7 @@ class ScannedRowsTest : public QueryTest {
     const auto number = conditions->column(0, {.type = Type::Signed, .width = 4});
     Computation computation;
     computation.passes =
-        conditions->call(Program::Opcode::Less, std::array{conditions->constant(int64_t{from} - 1), number});
+        conditions->call(Function::Less, std::array{conditions->constant(int64_t{from} - 1), number});
     computation.conditions = conditions;
     computation.host = std::move(host);
     auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,

@@ -20,7 +20,7 @@ class HashJoin::Worker {
         columns_(plan_.width),
         left_behind_(plan_.width) {
     for (const uint16_t position : plan_.left_behind) left_behind_[position] = true;
-    if (plan_.conditions != nullptr) conditions_.emplace(plan_.conditions);
+    if (plan_.conditions != nullptr) conditions_.emplace(plan_.conditions, std::vector{plan_.passes});
     look_in(join.side_->table());
   }
 

@@ -67,7 +67,7 @@ class HashJoinTest : public OrderTest {
 
   static Program::Register sum(Program& program, Program::Register one, Program::Register other) {
     const std::array inputs{one, other};
-    return program.call(Program::Opcode::Add, inputs);
+    return program.call(Function::Add, inputs);
   }
 
   static bool has_key(const SortedRow& probe, const SortedRow& build, const KeyOfTest& key) {

@@ -15,7 +15,7 @@ inline void add_less_numbers(JoinPlan& plan, uint16_t one, uint16_t other) {
   auto program = std::make_shared<Program>();
   const std::array<Program::Register, 2> numbers{program->column(one, column),
                                                  program->column(other, column)};
-  plan.passes = program->call(Program::Opcode::Less, numbers);
+  plan.passes = program->call(Function::Less, numbers);
   plan.conditions = std::move(program);
 }
 

@@ -1,7 +1,10 @@
-#include "query/expression/moment.h"
+#include "expression/moment.h"
 
 #include <array>
 #include <chrono>
+
+#include "column/projection.h"
+#include "expression/kernels.h"
 
 namespace hailstone {
 
@@ -244,6 +247,32 @@ std::shared_ptr<const NumberFunction> units_between(MomentUnit unit) {
     });
   });
   return functions[static_cast<size_t>(unit)];
+}
+
+void apply_to_moments(const FunctionCall& call) {
+  const Computed& first = call.input(0);
+  const Computed* const second = call.inputs.size() > 1 ? &call.input(1) : nullptr;
+  Computed& to = call.to;
+  if (second == nullptr) {
+    to.copy_marks(first, call.rows);
+  } else {
+    to.unite_nulls(first, *second, call.rows);
+    to.unite_failures(first, *second, call.rows);
+    // Behind a first NULL the second is not looked at.
+    for (uint32_t row = 0; second->any_failures && row < call.rows; ++row) {
+      if (first.is_null(row)) to.failures[row] = first.failure(row);
+    }
+  }
+  std::array<State, batch_rows> states;
+  call.settings.of_moments->of_all(call.rows, first.integers.data(),
+                                   second != nullptr ? second->integers.data() : nullptr, to.integers.data(),
+                                   states.data());
+  for (uint32_t row = 0; row < call.rows; ++row) {
+    if (states[row] == State::Known || to.is_null(row)) continue;
+    const bool is_null = states[row] == State::Null;
+    to.add_failure(row, call.rows, is_null ? Failure{1} : unknown_value);
+    if (is_null) to.set_null(row, call.rows);
+  }
 }
 
 }  // namespace hailstone

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "query/expression/program.h"
+#include "expression/program.h"
 
 namespace hailstone {
 

@@ -1,5 +1,5 @@
 // What is known of programs before they run.
-#include "query/expression/program.h"
+#include "expression/program.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,6 @@
 namespace hailstone {
 namespace {
 
-using Opcode = Program::Opcode;
 using Register = Program::Register;
 
 Register signed_column(Program& program, uint32_t width, uint16_t position = 0) {
@@ -19,7 +18,7 @@ Register signed_column(Program& program, uint32_t width, uint16_t position = 0) 
 Register unsigned_column(Program& program, uint32_t width) {
   return program.column(0, {.type = Type::Unsigned, .width = width});
 }
-Register call(Program& program, Opcode operation, std::initializer_list<Register> inputs) {
+Register call(Program& program, Function operation, std::initializer_list<Register> inputs) {
   return program.call(operation, std::vector<Register>(inputs));
 }
 
@@ -36,37 +35,37 @@ TEST(ProgramTest, TellsWhetherARowMayFail) {
   EXPECT_TRUE(may_fail([](Program& p) { unsigned_column(p, 8); }));
   EXPECT_FALSE(may_fail([](Program& p) { p.column(0, {.type = Type::Double, .width = 8}); }));
   EXPECT_FALSE(may_fail([](Program& p) {
-    call(p, Opcode::Less, {signed_column(p, 8), p.constant(int64_t{3})});
+    call(p, Function::Less, {signed_column(p, 8), p.constant(int64_t{3})});
   }));
 }
 
 TEST(ProgramTest, CountsTheBitsOfWholeNumbers) {
   // INT + 1 has 33 bits; BIGINT + 1 may have 65.
   EXPECT_FALSE(may_fail([](Program& p) {
-    call(p, Opcode::Add, {signed_column(p, 4), p.constant(int64_t{1})});
+    call(p, Function::Add, {signed_column(p, 4), p.constant(int64_t{1})});
   }));
   EXPECT_TRUE(may_fail([](Program& p) {
-    call(p, Opcode::Add, {signed_column(p, 8), p.constant(int64_t{1})});
+    call(p, Function::Add, {signed_column(p, 8), p.constant(int64_t{1})});
   }));
   EXPECT_TRUE(may_fail([](Program& p) {
-    call(p, Opcode::Subtract, {signed_column(p, 8), signed_column(p, 4, 1)});
+    call(p, Function::Subtract, {signed_column(p, 8), signed_column(p, 4, 1)});
   }));
   EXPECT_FALSE(may_fail([](Program& p) {
-    call(p, Opcode::Multiply, {signed_column(p, 4), signed_column(p, 4, 1)});
+    call(p, Function::Multiply, {signed_column(p, 4), signed_column(p, 4, 1)});
   }));
   EXPECT_TRUE(may_fail([](Program& p) {
-    call(p, Opcode::Multiply, {signed_column(p, 8), p.constant(int64_t{100})});
+    call(p, Function::Multiply, {signed_column(p, 8), p.constant(int64_t{100})});
   }));
   EXPECT_TRUE(may_fail([](Program& p) {
-    const Register square = call(p, Opcode::Multiply, {signed_column(p, 4), signed_column(p, 4, 1)});
-    call(p, Opcode::Multiply, {square, signed_column(p, 1, 2)});
+    const Register square = call(p, Function::Multiply, {signed_column(p, 4), signed_column(p, 4, 1)});
+    call(p, Function::Multiply, {square, signed_column(p, 1, 2)});
   }));
   const auto chosen = [](uint32_t width) {
     return [width](Program& p) {
-      const Register which = call(p, Opcode::IsNull, {signed_column(p, 4)});
+      const Register which = call(p, Function::IsNull, {signed_column(p, 4)});
       const Register either =
-          call(p, Opcode::Choose, {which, signed_column(p, 2, 1), signed_column(p, width, 2)});
-      call(p, Opcode::Add, {either, either});
+          call(p, Function::Choose, {which, signed_column(p, 2, 1), signed_column(p, width, 2)});
+      call(p, Function::Add, {either, either});
     };
   };
   EXPECT_FALSE(may_fail(chosen(4)));
@@ -74,18 +73,18 @@ TEST(ProgramTest, CountsTheBitsOfWholeNumbers) {
 }
 
 TEST(ProgramTest, DividesByWhatIsKnownNotToBeZero) {
-  const auto fails = [](Opcode operation, int width, std::optional<int64_t> divisor, bool tells_zero) {
+  const auto fails = [](Function operation, int width, std::optional<int64_t> divisor, bool tells_zero) {
     return may_fail([&](Program& p) {
       p.divide(operation, signed_column(p, static_cast<uint32_t>(width)),
                divisor ? p.constant(*divisor) : signed_column(p, 4, 1), tells_zero);
     });
   };
-  EXPECT_FALSE(fails(Opcode::Remainder, 4, 7, true));
-  EXPECT_TRUE(fails(Opcode::Remainder, 4, 0, true));
-  EXPECT_FALSE(fails(Opcode::Remainder, 4, 0, false));
-  EXPECT_TRUE(fails(Opcode::IntegerDivide, 4, std::nullopt, true));
-  EXPECT_FALSE(fails(Opcode::IntegerDivide, 4, std::nullopt, false));
-  EXPECT_TRUE(fails(Opcode::IntegerDivide, 8, -1, true));
+  EXPECT_FALSE(fails(Function::Remainder, 4, 7, true));
+  EXPECT_TRUE(fails(Function::Remainder, 4, 0, true));
+  EXPECT_FALSE(fails(Function::Remainder, 4, 0, false));
+  EXPECT_TRUE(fails(Function::IntegerDivide, 4, std::nullopt, true));
+  EXPECT_FALSE(fails(Function::IntegerDivide, 4, std::nullopt, false));
+  EXPECT_TRUE(fails(Function::IntegerDivide, 8, -1, true));
 }
 
 TEST(ProgramTest, RealNumbersMayBeTooGreat) {
@@ -93,7 +92,7 @@ TEST(ProgramTest, RealNumbersMayBeTooGreat) {
   EXPECT_TRUE(may_fail([](Program& p) { p.to_real(signed_column(p, 8), 100); }));
   EXPECT_TRUE(may_fail([](Program& p) {
     const Register real = p.column(0, {.type = Type::Double, .width = 8});
-    call(p, Opcode::Add, {real, real});
+    call(p, Function::Add, {real, real});
   }));
 }
 

@@ -1,5 +1,5 @@
 // Moments: their order, and what functions of them tell at the ends of months and of the calendar.
-#include "query/expression/moment.h"
+#include "expression/moment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,99 @@
+#include "expression/function.h"
+
+#include <array>
+
+#include "base/check.h"
+#include "expression/kernels.h"
+
+namespace hailstone {
+
+namespace {
+
+constexpr std::string_view wide = "more than 64 bits, or DOUBLE's range: the server is asked";
+constexpr std::string_view wide_integer = "more than 64 bits: the server is asked";
+constexpr std::string_view by_zero =
+    "0 as divisor: NULL, of which the server tells as sql_mode has it; DOUBLE's range: the server is asked";
+constexpr std::string_view too_long = "longer than max_allowed_packet: the server is asked";
+
+constexpr std::string_view no_day = "a day that is none: the server is asked";
+constexpr std::string_view no_year =
+    "a day that is none: the server is asked; a result beyond the year 9999 or before 0: NULL, with a "
+    "warning";
+
+constexpr auto table = std::to_array<FunctionLine>({
+    {Function::Add, "+", "number, number", ResultKind::OfFirst, Marks::United, wide, add_numbers},
+    {Function::Subtract, "-", "number, number", ResultKind::OfFirst, Marks::United, wide, subtract_numbers},
+    {Function::Multiply, "*", "number, number", ResultKind::OfFirst, Marks::United, wide, multiply_numbers},
+    {Function::Divide, "/", "DOUBLE, DOUBLE", ResultKind::Real, Marks::United, by_zero, divide_reals},
+    {Function::IntegerDivide, "DIV", "INT, INT", ResultKind::Integer, Marks::United, by_zero,
+     divide_integers},
+    {Function::Remainder, "MOD", "INT, INT", ResultKind::Integer, Marks::United, by_zero, take_remainder},
+    {Function::NotNegative, "an UNSIGNED result", "INT", ResultKind::Integer, Marks::United,
+     "below 0: the server is asked", check_sign},
+    {Function::ToReal, "a DECIMAL or INT as DOUBLE", "DECIMAL", ResultKind::Real, Marks::United,
+     "more than 53 bits: the server is asked", make_real},
+    {Function::Equal, "=", "any, any", ResultKind::Integer, Marks::OfKernel, "", find_equal},
+    {Function::NotEqual, "<>", "any, any", ResultKind::Integer, Marks::OfKernel, "", find_different},
+    {Function::Less, "<", "any, any", ResultKind::Integer, Marks::OfKernel, "", find_less},
+    {Function::LessEqual, "<=", "any, any", ResultKind::Integer, Marks::OfKernel, "", find_less_or_equal},
+    {Function::Greater, ">", "any, any", ResultKind::Integer, Marks::OfKernel, "", find_greater},
+    {Function::GreaterEqual, ">=", "any, any", ResultKind::Integer, Marks::OfKernel, "",
+     find_greater_or_equal},
+    {Function::SameOrNull, "<=>", "any, any", ResultKind::Integer, Marks::OfKernel, "", find_same_or_null},
+    {Function::Between, "BETWEEN", "any, any, any", ResultKind::Integer, Marks::OfKernel, "", find_between},
+    {Function::Passes, "=, <, BETWEEN, IN, LIKE with constants", "text", ResultKind::Integer, Marks::United,
+     "", test_texts},
+    {Function::And, "AND", "truth, truth", ResultKind::Integer, Marks::OfKernel, "", find_both},
+    {Function::Or, "OR", "truth, truth", ResultKind::Integer, Marks::OfKernel, "", find_either},
+    {Function::Not, "NOT", "truth", ResultKind::Integer, Marks::United, "", negate_truth},
+    {Function::IsTrue, "IS TRUE", "truth", ResultKind::Integer, Marks::OfKernel, "", find_true},
+    {Function::IsNull, "IS NULL", "any", ResultKind::Integer, Marks::OfKernel, "", find_null},
+    {Function::Choose, "CASE WHEN, IF", "truth, any, any", ResultKind::OfSecond, Marks::OfKernel, "", choose},
+    {Function::Coalesce, "COALESCE, IFNULL", "any, any", ResultKind::OfFirst, Marks::OfKernel, "",
+     choose_first},
+    {Function::Silenced, "what is asked for once more", "any", ResultKind::OfFirst, Marks::OfKernel, "",
+     silence},
+    {Function::Otherwise, "what may hold, where it is not known", "any, any", ResultKind::OfFirst,
+     Marks::OfKernel, "", replace_failures},
+    {Function::PartOfMoment,
+     "YEAR, QUARTER, MONTH, DAY, HOUR, MINUTE, SECOND, MICROSECOND, EXTRACT, TO_DAYS, WEEKDAY, DAYOFWEEK, "
+     "DAYOFYEAR, LAST_DAY, DATE",
+     "moment", ResultKind::Integer, Marks::OfKernel, no_day, apply_to_moments},
+    {Function::MomentAfter, "+ INTERVAL, DATE_ADD, - INTERVAL, DATE_SUB, ADDDATE, SUBDATE", "moment, INT",
+     ResultKind::Integer, Marks::OfKernel, no_year, apply_to_moments},
+    {Function::UnitsBetween, "TIMESTAMPDIFF", "moment, moment", ResultKind::Integer, Marks::OfKernel, no_day,
+     apply_to_moments},
+    {Function::Concat, "CONCAT", "text, …", ResultKind::Text, Marks::Asked, too_long, concatenate},
+    {Function::ConcatWith, "CONCAT_WS", "text, text, …", ResultKind::Text, Marks::OfKernel, too_long,
+     concatenate_with},
+    {Function::Substring, "SUBSTRING", "text, INT, INT", ResultKind::Text, Marks::Asked, "", cut_out},
+    {Function::SubstringFrom, "SUBSTRING", "text, INT", ResultKind::Text, Marks::Asked, "", cut_from},
+    {Function::Left, "LEFT", "text, INT", ResultKind::Text, Marks::Asked, "", cut_left},
+    {Function::Right, "RIGHT", "text, INT", ResultKind::Text, Marks::Asked, "", cut_right},
+    {Function::Upper, "UPPER, UCASE", "text", ResultKind::Text, Marks::Asked, too_long, make_upper},
+    {Function::Lower, "LOWER, LCASE", "text", ResultKind::Text, Marks::Asked, too_long, make_lower},
+    {Function::Trim, "TRIM", "text", ResultKind::Text, Marks::Asked, "", trim_both},
+    {Function::TrimLeft, "LTRIM", "text", ResultKind::Text, Marks::Asked, "", trim_left},
+    {Function::TrimRight, "RTRIM", "text", ResultKind::Text, Marks::Asked, "", trim_right},
+    {Function::Replace, "REPLACE", "text, text, text", ResultKind::Text, Marks::Asked, too_long, replace_all},
+    {Function::Length, "LENGTH, OCTET_LENGTH", "text", ResultKind::Integer, Marks::Asked, "", count_bytes},
+    {Function::Characters, "CHAR_LENGTH, CHARACTER_LENGTH", "text", ResultKind::Integer, Marks::Asked, "",
+     count_characters},
+    {Function::Locate, "INSTR, LOCATE", "text, text", ResultKind::Integer, Marks::Asked, "", locate},
+    {Function::Hex, "HEX", "text", ResultKind::Text, Marks::Asked, too_long, make_hex},
+    {Function::IntegerText, "an INT as a text", "INT", ResultKind::Text, Marks::Asked, "", write_integer},
+});
+
+constexpr bool is_in_order() {
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (table[i].function != static_cast<Function>(i)) return false;
+  }
+  return table.size() == static_cast<size_t>(Function::IntegerText) + 1;
+}
+static_assert(is_in_order());
+
+}  // namespace
+
+std::span<const FunctionLine> functions() { return table; }
+
+}  // namespace hailstone

@@ -1,0 +1,144 @@
+// The table of functions: what programs can do with values, a line each. A new function is a line and a
+// kernel. docs/functions.md is written from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/arena.h"
+#include "column/predicate.h"
+#include "expression/computed.h"
+#include "schema/collation.h"
+
+namespace hailstone {
+
+enum class Function : uint8_t {
+  // Of two Integer or two Real values.
+  Add,
+  Subtract,
+  Multiply,
+  Divide,  // Real only
+  IntegerDivide,
+  Remainder,  // the dividend's sign
+  NotNegative,
+  ToReal,
+  // Of values of one kind.
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  SameOrNull,
+  Between,
+  Passes,
+  // Of truths.
+  And,
+  Or,
+  Not,
+  IsTrue,
+  IsNull,  // of any kind
+  // Of values of one kind, which the result has.
+  Choose,
+  Coalesce,
+  Silenced,
+  Otherwise,  // the first where it has no failure, else the second, whose failures nobody wants to know
+  // Of moments (moment.h).
+  PartOfMoment,
+  MomentAfter,
+  UnitsBetween,
+  // Of texts.
+  Concat,
+  ConcatWith,
+  Substring,
+  SubstringFrom,
+  Left,
+  Right,
+  Upper,
+  Lower,
+  Trim,
+  TrimLeft,
+  TrimRight,
+  Replace,
+  Length,
+  Characters,
+  Locate,
+  Hex,
+  IntegerText,
+};
+
+/// A whole number made of one or two others. Thread-safe.
+class NumberFunction {
+ public:
+  virtual ~NumberFunction() = default;
+  enum class State : uint8_t {
+    Known,
+    Null,     // of which the embedding application warns once
+    Unknown,  // not to be told here
+  };
+  /// Of `rows` numbers each, which may be any where they are a NULL's; `second`: null where there is but one.
+  /// Where `state` becomes another one than Known, the number is any.
+  virtual void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
+                      State* state) const = 0;
+};
+
+/// What a call has beside its arguments. What a function does not ask for stays as it is here.
+struct FunctionSettings {
+  /// Of divisions: one by zero is a failure, and not just NULL.
+  bool tells_zero = false;
+  /// ToReal: what the whole number is divided by.
+  int64_t divisor = 1;
+  /// Of texts: how they are compared, and what their characters are.
+  const Collation* collation = nullptr;
+  /// A text that would be longer, in bytes, is a failure; 0: no result can be.
+  uint64_t most_bytes = 0;
+  /// Passes: what is asked of each text.
+  std::shared_ptr<const BytesTest> test = nullptr;
+  /// Of moments: what is made of them.
+  std::shared_ptr<const NumberFunction> of_moments = nullptr;
+
+  bool operator==(const FunctionSettings&) const = default;
+};
+
+/// One call of a kernel, for the rows of a batch.
+struct FunctionCall {
+  std::span<const Computed* const> inputs;
+  uint32_t rows;
+  const FunctionSettings& settings;
+  Arena& bytes;        // of texts that are made
+  uint64_t most_made;  // a row that would make `bytes` greater fails
+  Computed& to;
+
+  const Computed& input(size_t number) const { return *inputs[number]; }
+  /// Room for a text of the row's. Null: it would be too long, which is now a failure of the row.
+  char* text(uint32_t row, uint64_t length) const;
+};
+
+/// Who says which rows of a result are NULL, and which have a failure.
+enum class Marks : uint8_t {
+  United,  // NULL where an argument is, with the failures of all: set before the kernel, which may add some
+  Asked,   // the same, but a failure of an argument makes the result unknown: the server is asked
+  OfKernel,
+};
+
+enum class ResultKind : uint8_t { Integer, Real, Text, OfFirst, OfSecond };
+
+struct FunctionLine {
+  Function function;
+  /// As SQL has it.
+  std::string_view name;
+  std::string_view arguments;
+  ResultKind result;
+  Marks marks;
+  /// What may fail, and what the row has then; empty: nothing does.
+  std::string_view failures;
+  void (*kernel)(const FunctionCall& call);
+};
+
+/// All lines, in the order of Function.
+std::span<const FunctionLine> functions();
+inline const FunctionLine& line_of(Function function) { return functions()[static_cast<size_t>(function)]; }
+
+}  // namespace hailstone

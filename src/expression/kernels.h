@@ -1,0 +1,62 @@
+// The kernels of the table of functions: each fills `call.to` for the rows of a batch.
+#pragma once
+
+#include "expression/function.h"
+
+namespace hailstone {
+
+// numbers.cc
+void add_numbers(const FunctionCall& call);
+void subtract_numbers(const FunctionCall& call);
+void multiply_numbers(const FunctionCall& call);
+void divide_reals(const FunctionCall& call);
+void divide_integers(const FunctionCall& call);
+void take_remainder(const FunctionCall& call);
+void check_sign(const FunctionCall& call);
+void make_real(const FunctionCall& call);
+
+// comparisons.cc
+void find_equal(const FunctionCall& call);
+void find_different(const FunctionCall& call);
+void find_less(const FunctionCall& call);
+void find_less_or_equal(const FunctionCall& call);
+void find_greater(const FunctionCall& call);
+void find_greater_or_equal(const FunctionCall& call);
+void find_same_or_null(const FunctionCall& call);
+void find_between(const FunctionCall& call);
+void test_texts(const FunctionCall& call);
+
+// choices.cc
+void find_both(const FunctionCall& call);
+void find_either(const FunctionCall& call);
+void negate_truth(const FunctionCall& call);
+void find_true(const FunctionCall& call);
+void find_null(const FunctionCall& call);
+void choose(const FunctionCall& call);
+void choose_first(const FunctionCall& call);
+void silence(const FunctionCall& call);
+void replace_failures(const FunctionCall& call);
+
+// moment.cc
+void apply_to_moments(const FunctionCall& call);
+
+// texts.cc
+void concatenate(const FunctionCall& call);
+void concatenate_with(const FunctionCall& call);
+void cut_out(const FunctionCall& call);
+void cut_from(const FunctionCall& call);
+void cut_left(const FunctionCall& call);
+void cut_right(const FunctionCall& call);
+void make_upper(const FunctionCall& call);
+void make_lower(const FunctionCall& call);
+void trim_both(const FunctionCall& call);
+void trim_left(const FunctionCall& call);
+void trim_right(const FunctionCall& call);
+void replace_all(const FunctionCall& call);
+void count_bytes(const FunctionCall& call);
+void count_characters(const FunctionCall& call);
+void locate(const FunctionCall& call);
+void make_hex(const FunctionCall& call);
+void write_integer(const FunctionCall& call);
+
+}  // namespace hailstone

@@ -1,0 +1,235 @@
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "expression/kernels.h"
+#include "schema/padding.h"
+
+namespace hailstone {
+
+char* FunctionCall::text(uint32_t row, uint64_t length) const {
+  const bool is_short =
+      settings.most_bytes == 0 || (length <= settings.most_bytes && bytes.bytes() + length <= most_made);
+  if (is_short) return bytes.allocate(std::max<uint64_t>(length, 1));
+  to.texts[row] = {};
+  to.add_failure(row, rows, unknown_value);
+  return nullptr;
+}
+
+namespace {
+
+/// Calls `work` with each row whose result is not NULL. Of others the text is empty.
+template <typename Work>
+void each_row(const FunctionCall& call, const Work& work) {
+  for (uint32_t row = 0; row < call.rows; ++row) {
+    if (call.to.is_null(row)) {
+      if (call.to.kind == ValueKind::Text) call.to.texts[row] = {};
+    } else {
+      work(row);
+    }
+  }
+}
+
+/// A text that is a part of the argument's.
+template <typename Part>
+void take_parts(const FunctionCall& call, const Part& part) {
+  each_row(call, [&](uint32_t row) { call.to.texts[row] = part(row, call.input(0).texts[row]); });
+}
+
+void make_text(const FunctionCall& call, uint32_t row, ByteView text) {
+  char* const to = call.text(row, text.size());
+  if (to == nullptr) return;
+  std::copy(text.begin(), text.end(), to);
+  call.to.texts[row] = {to, text.size()};
+}
+
+ByteView without_leading_spaces(ByteView text) {
+  const size_t first = text.find_first_not_of(' ');
+  return first == ByteView::npos ? ByteView() : text.substr(first);
+}
+
+/// From the character `start`, counted from 1, or from the end where it is negative; at most `characters`.
+ByteView cut(const Collation& collation, ByteView text, int64_t start, int64_t characters) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (characters <= 0 || start == 0 || start > most || start < -most - 1) return {};
+  size_t before = 0;
+  if (start < 0) {
+    const auto all = static_cast<int64_t>(collation.characters(text));
+    if (all + start < 0) return {};
+    before = static_cast<size_t>(all + start);
+  } else {
+    before = static_cast<size_t>(start - 1);
+  }
+  // There are no more characters than bytes.
+  if (before >= text.size()) return {};
+  text.remove_prefix(collation.prefix_bytes(text, before));
+  if (characters >= static_cast<int64_t>(text.size())) return text;
+  return text.substr(0, collation.prefix_bytes(text, static_cast<size_t>(characters)));
+}
+
+template <typename Append>
+void make_by(const FunctionCall& call, const Append& append) {
+  std::string made;
+  each_row(call, [&](uint32_t row) {
+    made.clear();
+    append(call.input(0).texts[row], made);
+    make_text(call, row, made);
+  });
+}
+
+}  // namespace
+
+void concatenate(const FunctionCall& call) {
+  each_row(call, [&](uint32_t row) {
+    uint64_t length = 0;
+    for (const Computed* const part : call.inputs) length += part->texts[row].size();
+    char* to = call.text(row, length);
+    if (to == nullptr) return;
+    call.to.texts[row] = {to, length};
+    for (const Computed* const part : call.inputs) to = std::ranges::copy(part->texts[row], to).out;
+  });
+}
+
+void concatenate_with(const FunctionCall& call) {
+  const Computed& separator = call.input(0);
+  call.to.copy_nulls(separator.nulls.data(), separator.any_nulls, call.rows);
+  call.to.any_failures =
+      std::ranges::any_of(call.inputs, [](const Computed* input) { return input->any_failures; });
+  if (call.to.any_failures) {
+    call.to.make_failures(call.rows, [&](uint32_t row) {
+      const bool any =
+          std::ranges::any_of(call.inputs, [row](const Computed* input) { return input->failure(row) != 0; });
+      return any ? unknown_value : Failure{0};
+    });
+  }
+  std::string made;
+  each_row(call, [&](uint32_t row) {
+    made.clear();
+    bool is_first = true;
+    for (const Computed* const part : call.inputs.subspan(1)) {
+      if (part->is_null(row)) continue;
+      if (!is_first) made += separator.texts[row];
+      made += part->texts[row];
+      is_first = false;
+    }
+    make_text(call, row, made);
+  });
+}
+
+void cut_out(const FunctionCall& call) {
+  take_parts(call, [&](uint32_t row, ByteView text) {
+    return cut(*call.settings.collation, text, call.input(1).integers[row], call.input(2).integers[row]);
+  });
+}
+
+void cut_from(const FunctionCall& call) {
+  take_parts(call, [&](uint32_t row, ByteView text) {
+    return cut(*call.settings.collation, text, call.input(1).integers[row],
+               std::numeric_limits<int32_t>::max());
+  });
+}
+
+void cut_left(const FunctionCall& call) {
+  take_parts(call, [&](uint32_t row, ByteView text) -> ByteView {
+    const int64_t characters = call.input(1).integers[row];
+    if (characters <= 0) return {};
+    if (characters >= static_cast<int64_t>(text.size())) return text;
+    return text.substr(0, call.settings.collation->prefix_bytes(text, static_cast<size_t>(characters)));
+  });
+}
+
+void cut_right(const FunctionCall& call) {
+  take_parts(call, [&](uint32_t row, ByteView text) -> ByteView {
+    const int64_t characters = call.input(1).integers[row];
+    if (characters <= 0) return {};
+    if (characters >= static_cast<int64_t>(text.size())) return text;
+    const auto all = static_cast<int64_t>(call.settings.collation->characters(text));
+    if (all <= characters) return text;
+    return text.substr(call.settings.collation->prefix_bytes(text, static_cast<size_t>(all - characters)));
+  });
+}
+
+void make_upper(const FunctionCall& call) {
+  make_by(call, [&](ByteView text, std::string& to) { call.settings.collation->append_upper(text, to); });
+}
+
+void make_lower(const FunctionCall& call) {
+  make_by(call, [&](ByteView text, std::string& to) { call.settings.collation->append_lower(text, to); });
+}
+
+void trim_both(const FunctionCall& call) {
+  take_parts(call,
+             [](uint32_t, ByteView text) { return without_trailing_spaces(without_leading_spaces(text)); });
+}
+
+void trim_left(const FunctionCall& call) {
+  take_parts(call, [](uint32_t, ByteView text) { return without_leading_spaces(text); });
+}
+
+void trim_right(const FunctionCall& call) {
+  take_parts(call, [](uint32_t, ByteView text) { return without_trailing_spaces(text); });
+}
+
+void replace_all(const FunctionCall& call) {
+  std::string made;
+  each_row(call, [&](uint32_t row) {
+    const ByteView text = call.input(0).texts[row], from = call.input(1).texts[row];
+    size_t next = from.empty() ? ByteView::npos : text.find(from);
+    if (next == ByteView::npos) {
+      call.to.texts[row] = text;
+      return;
+    }
+    made.clear();
+    size_t done = 0;
+    for (; next != ByteView::npos; next = text.find(from, done)) {
+      made += text.substr(done, next - done);
+      made += call.input(2).texts[row];
+      done = next + from.size();
+    }
+    made += text.substr(done);
+    make_text(call, row, made);
+  });
+}
+
+void count_bytes(const FunctionCall& call) {
+  each_row(call, [&](uint32_t row) {
+    call.to.integers[row] = static_cast<int64_t>(call.input(0).texts[row].size());
+  });
+}
+
+void count_characters(const FunctionCall& call) {
+  each_row(call, [&](uint32_t row) {
+    call.to.integers[row] =
+        static_cast<int64_t>(call.settings.collation->characters(call.input(0).texts[row]));
+  });
+}
+
+void locate(const FunctionCall& call) {
+  each_row(call, [&](uint32_t row) {
+    call.to.integers[row] = static_cast<int64_t>(
+        call.settings.collation->locate(call.input(0).texts[row], call.input(1).texts[row]));
+  });
+}
+
+void make_hex(const FunctionCall& call) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  make_by(call, [&](ByteView text, std::string& to) {
+    for (const char byte : text) {
+      to += digits[static_cast<unsigned char>(byte) >> 4];
+      to += digits[static_cast<unsigned char>(byte) & 15];
+    }
+  });
+}
+
+void write_integer(const FunctionCall& call) {
+  each_row(call, [&](uint32_t row) {
+    std::array<char, 24> digits;
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), call.input(0).integers[row]).ptr;
+    make_text(call, row, {digits.data(), static_cast<size_t>(end - digits.data())});
+  });
+}
+
+}  // namespace hailstone

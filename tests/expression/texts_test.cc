@@ -1,0 +1,250 @@
+// Functions of texts, of columns that are stored as they are and as codes.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "expression/evaluator.h"
+
+namespace hailstone {
+namespace {
+
+using Register = Program::Register;
+using Texts = std::vector<std::optional<std::string>>;
+using Numbers = std::vector<std::optional<int64_t>>;
+
+/// Two columns of texts and one of whole numbers; as codes, the first is one of a dictionary.
+class Rows {
+ public:
+  Rows(const Texts& a, const Texts& b, const Numbers& n, std::shared_ptr<const Dictionary> codes)
+      : a_(a), b_(b), vectors_(3) {
+    fill(vectors_[0], a_, codes);
+    fill(vectors_[1], b_, nullptr);
+    for (const auto& number : n) {
+      vectors_[2].integers.push_back(order_signed(number.value_or(0), 8));
+      vectors_[2].nulls.push_back(number ? 0 : 1);
+      vectors_[2].any_nulls |= !number;
+    }
+    for (const ColumnVector& vector : vectors_) columns_.push_back(&vector);
+  }
+  RowBatch batch() const { return {.rows = static_cast<uint32_t>(a_.size()), .columns = columns_}; }
+
+ private:
+  static void fill(ColumnVector& vector, const Texts& texts, std::shared_ptr<const Dictionary> dictionary) {
+    for (const auto& text : texts) {
+      vector.nulls.push_back(text ? 0 : 1);
+      vector.any_nulls |= !text;
+      if (dictionary == nullptr) {
+        vector.bytes.push_back(text ? ByteView(*text) : ByteView());
+        continue;
+      }
+      uint32_t code = 0;
+      while (text && dictionary->value(code) != *text) ++code;
+      vector.codes.push_back(code);
+    }
+    vector.dictionary = std::move(dictionary);
+  }
+  const Texts a_, b_;
+  std::vector<ColumnVector> vectors_;
+  std::vector<const ColumnVector*> columns_;
+};
+
+std::shared_ptr<const Dictionary> dictionary_of(const Texts& texts) {
+  std::set<ByteView> values;
+  for (const auto& text : texts) {
+    if (text) values.insert(*text);
+  }
+  return Dictionary::of(std::vector<ByteView>(values.begin(), values.end()));
+}
+
+constexpr ScanColumn text_column{.integer = false, .type = Type::Varchar, .width = 100};
+constexpr ScanColumn number_column{.integer = true, .type = Type::Signed, .width = 8};
+
+class TextsTest : public testing::TestWithParam<bool> {
+ protected:
+  Register call(Function function, std::initializer_list<Register> inputs, uint64_t most_bytes = 0) {
+    return program_->call(function, std::vector<Register>(inputs),
+                          {.collation = &binary_collation(), .most_bytes = most_bytes});
+  }
+  Register text(const char* value) { return program_->constant(std::string(value)); }
+  Register number(int64_t value) { return program_->constant(value); }
+
+  Rows rows(const Texts& a, const Texts& b = {}, const Numbers& n = {}) {
+    const auto padded = [&](auto values) {
+      values.resize(a.size());
+      return values;
+    };
+    return {a, padded(b), padded(n), GetParam() ? dictionary_of(a) : nullptr};
+  }
+  Texts texts(Evaluator& evaluator, Register result, const Rows& rows) {
+    evaluator.run(rows.batch());
+    const Computed& computed = evaluator.result(result);
+    Texts all;
+    for (uint32_t row = 0; row < rows.batch().rows; ++row) {
+      EXPECT_EQ(computed.failure(row), 0) << "row " << row;
+      all.push_back(computed.is_null(row) ? std::nullopt : std::optional<std::string>(computed.texts[row]));
+    }
+    return all;
+  }
+  Texts texts(Register result, const Rows& rows) {
+    Evaluator evaluator(program_);
+    return texts(evaluator, result, rows);
+  }
+  Numbers numbers(Register result, const Rows& rows) {
+    Evaluator evaluator(program_);
+    evaluator.run(rows.batch());
+    const Computed& computed = evaluator.result(result);
+    Numbers all;
+    for (uint32_t row = 0; row < rows.batch().rows; ++row)
+      all.push_back(computed.is_null(row) ? std::nullopt : std::optional(computed.integers[row]));
+    return all;
+  }
+
+  const std::shared_ptr<Program> program_ = std::make_shared<Program>();
+  const Register a_ = program_->column(0, text_column);
+  const Register b_ = program_->column(1, text_column);
+  const Register n_ = program_->column(2, number_column);
+};
+
+INSTANTIATE_TEST_SUITE_P(Stored, TextsTest, testing::Bool(),
+                         [](const auto& test) { return test.param ? "AsCodes" : "AsTheyAre"; });
+
+TEST_P(TextsTest, AreConcatenated) {
+  const Register both = call(Function::Concat, {a_, text("-"), b_});
+  EXPECT_EQ(texts(both, rows({"x", std::nullopt, "", "y"}, {"1", "2", "", std::nullopt})),
+            (Texts{"x-1", std::nullopt, "-", std::nullopt}));
+  const Register with = call(Function::ConcatWith, {text(","), a_, b_, a_});
+  EXPECT_EQ(texts(with, rows({"x", std::nullopt, ""}, {"1", "2", std::nullopt})), (Texts{"x,1,x", "2", ","}));
+  EXPECT_EQ(texts(call(Function::ConcatWith, {a_, b_, b_}), rows({"+", std::nullopt}, {"1", "2"})),
+            (Texts{"1+1", std::nullopt}));
+}
+
+TEST_P(TextsTest, AreCut) {
+  const Rows some = rows({"abcdef", "abcdef", "abcdef", "abcdef", "", std::nullopt, "ab"}, {},
+                         {2, -2, 0, 9, 1, 1, std::nullopt});
+  EXPECT_EQ(texts(call(Function::SubstringFrom, {a_, n_}), some),
+            (Texts{"bcdef", "ef", "", "", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::Substring, {a_, n_, number(1)}), some),
+            (Texts{"b", "e", "", "", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::Substring, {a_, number(-7), n_}), some),
+            (Texts{"", "", "", "", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::Left, {a_, n_}), some),
+            (Texts{"ab", "", "", "abcdef", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::Right, {a_, n_}), some),
+            (Texts{"ef", "", "", "abcdef", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::SubstringFrom, {a_, number(int64_t{1} << 32)}), rows({"abc"})), (Texts{""}));
+}
+
+TEST_P(TextsTest, LoseSpaces) {
+  const Rows some = rows({"  a b ", "   ", "", std::nullopt});
+  EXPECT_EQ(texts(call(Function::Trim, {a_}), some), (Texts{"a b", "", "", std::nullopt}));
+  EXPECT_EQ(texts(call(Function::TrimLeft, {a_}), some), (Texts{"a b ", "", "", std::nullopt}));
+  EXPECT_EQ(texts(call(Function::TrimRight, {a_}), some), (Texts{"  a b", "", "", std::nullopt}));
+}
+
+TEST_P(TextsTest, AreReplacedAndLookedFor) {
+  const Rows some = rows({"aXbX", "X", "", std::nullopt, "none"});
+  EXPECT_EQ(texts(call(Function::Replace, {a_, text("X"), text("yy")}), some),
+            (Texts{"ayybyy", "yy", "", std::nullopt, "none"}));
+  EXPECT_EQ(texts(call(Function::Replace, {a_, text(""), text("yy")}), some),
+            (Texts{"aXbX", "X", "", std::nullopt, "none"}));
+  EXPECT_EQ(numbers(call(Function::Locate, {a_, text("X")}), some), (Numbers{2, 1, 0, std::nullopt, 0}));
+  EXPECT_EQ(numbers(call(Function::Length, {a_}), some), (Numbers{4, 1, 0, std::nullopt, 4}));
+  EXPECT_EQ(texts(call(Function::Hex, {a_}), some), (Texts{"61586258", "58", "", std::nullopt, "6E6F6E65"}));
+}
+
+TEST_P(TextsTest, AreComparedAndChosen) {
+  const Rows some =
+      rows({"b", "B", std::nullopt, "a"}, {"b", "b", "b", std::nullopt}, {1, 0, 1, std::nullopt});
+  EXPECT_EQ(numbers(call(Function::Equal, {a_, b_}), some), (Numbers{1, 0, std::nullopt, std::nullopt}));
+  EXPECT_EQ(numbers(call(Function::SameOrNull, {a_, b_}), some), (Numbers{1, 0, 0, 0}));
+  EXPECT_EQ(numbers(call(Function::Less, {a_, b_}), some), (Numbers{0, 1, std::nullopt, std::nullopt}));
+  EXPECT_EQ(numbers(call(Function::Between, {a_, text("a"), text("b")}), some),
+            (Numbers{1, 0, std::nullopt, 1}));
+  EXPECT_EQ(texts(call(Function::Choose, {n_, a_, text("no")}), some),
+            (Texts{"b", "no", std::nullopt, "no"}));
+  EXPECT_EQ(texts(call(Function::Coalesce, {a_, b_}), some), (Texts{"b", "B", "b", "a"}));
+  EXPECT_EQ(numbers(call(Function::IsNull, {call(Function::Coalesce, {a_, program_->null(ValueKind::Text)})}),
+                    some),
+            (Numbers{0, 0, 1, 0}));
+}
+
+TEST_P(TextsTest, AreMadeOfWholeNumbers) {
+  EXPECT_EQ(texts(call(Function::Concat, {call(Function::IntegerText, {n_}), a_}),
+                  rows({"x", "y", "z"}, {}, {INT64_MIN, 0, std::nullopt})),
+            (Texts{"-9223372036854775808x", "0y", std::nullopt}));
+}
+
+/// What a batch has must not be taken for what the next one has.
+TEST_P(TextsTest, AreThoseOfTheirBatch) {
+  const Register first = call(Function::Concat, {call(Function::Left, {a_, number(1)}), text("!")});
+  const Register both = call(Function::Concat, {first, b_, call(Function::IntegerText, {n_})});
+  Evaluator evaluator(program_);
+  EXPECT_EQ(texts(evaluator, both, rows({"ab", "cd", std::nullopt}, {"1", std::nullopt, "3"}, {7, 8, 9})),
+            (Texts{"a!17", std::nullopt, std::nullopt}));
+  EXPECT_EQ(
+      texts(evaluator, both, rows({"xy", "zz", "ab", "q"}, {"1", "2", "3", "4"}, {7, 8, 9, std::nullopt})),
+      (Texts{"x!17", "z!28", "a!39", std::nullopt}));
+  EXPECT_EQ(texts(evaluator, first, rows({std::nullopt, "cd"}, {"1", "2"}, {1, 2})),
+            (Texts{std::nullopt, "c!"}));
+}
+
+TEST_P(TextsTest, ThatAreTooLongFail) {
+  const Register twice = call(Function::Concat, {a_, a_}, 6);
+  EXPECT_TRUE(program_->may_fail());
+  Evaluator evaluator(program_);
+  const Rows some = rows({"abc", "abcd", std::nullopt, ""});
+  evaluator.run(some.batch());
+  const Computed& computed = evaluator.result(twice);
+  EXPECT_EQ(computed.texts[0], "abcabc");
+  EXPECT_EQ(computed.failure(0), 0);
+  EXPECT_EQ(computed.failure(1), unknown_value);
+  EXPECT_EQ(computed.failure(2), 0);
+  EXPECT_TRUE(computed.is_null(2));
+  EXPECT_EQ(computed.failure(3), 0);
+}
+
+/// Whatever failed in an argument, the server is to be asked of the text.
+TEST_P(TextsTest, OfWhatHasFailedAreUnknown) {
+  const Register part =
+      call(Function::Left, {a_, program_->divide(Function::IntegerDivide, number(4), n_, true)});
+  Evaluator evaluator(program_);
+  const Rows some = rows({"abcdef", "abcdef", std::nullopt}, {}, {2, 0, 0});
+  evaluator.run(some.batch());
+  const Computed& computed = evaluator.result(part);
+  EXPECT_EQ(computed.failure(0), 0);
+  EXPECT_EQ(computed.texts[0], "ab");
+  EXPECT_EQ(computed.failure(1), unknown_value);
+  EXPECT_EQ(computed.failure(2), unknown_value);
+}
+
+/// Asked once a value, however often it is there.
+class CountingTest final : public BytesTest {
+ public:
+  bool matches(ByteView value) const override {
+    ++asked;
+    return value == "ab!";
+  }
+  mutable size_t asked = 0;
+};
+
+TEST_P(TextsTest, AreTestedOnceACode) {
+  const auto test = std::make_shared<CountingTest>();
+  const Register passes =
+      program_->call(Function::Passes, std::array{call(Function::Concat, {a_, text("!")})}, {.test = test});
+  const Rows some = rows({"ab", "c", "ab", "ab", std::nullopt, "c"});
+  Evaluator evaluator(program_, {passes});
+  for (int batch = 1; batch <= 2; ++batch) {
+    evaluator.run(some.batch());
+    const Computed& computed = evaluator.result(passes);
+    for (const uint32_t row : {0U, 2U, 3U}) EXPECT_EQ(computed.integers[row], 1);
+    for (const uint32_t row : {1U, 5U}) EXPECT_EQ(computed.integers[row], 0);
+    EXPECT_TRUE(computed.is_null(4));
+  }
+  EXPECT_EQ(test->asked, GetParam() ? 2U : 10U);
+}
+
+}  // namespace
+}  // namespace hailstone
