@@ -225,6 +225,19 @@ std::optional<Program::Register> NumberTranslator::between_moments(Item_func& fu
   return static_cast<Item_func_between&>(function).negated ? call(Function::Not, {result}) : result;
 }
 
+std::optional<Program::Register> NumberTranslator::text_of_moment(Item_func& function) {
+  Item** const arguments = function.arguments();
+  if (function.argument_count() != 2 || !arguments[1]->basic_const_item()) return std::nullopt;
+  StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer;
+  const String* const format = arguments[1]->val_str(&buffer);
+  if (format == nullptr || format->charset()->mbminlen != 1 ||
+      !knows_format({format->ptr(), format->length()}))
+    return std::nullopt;
+  const auto of = moment(*arguments[0]);
+  if (!of) return std::nullopt;
+  return call(Function::DateFormat, {*of, program_.constant(std::string(format->ptr(), format->length()))});
+}
+
 std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
   Item** const arguments = function.arguments();
   if (const auto* const difference = dynamic_cast<Item_func_timestamp_diff*>(&function)) {

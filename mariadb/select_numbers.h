@@ -136,6 +136,8 @@ class NumberTranslator {
   std::optional<Register> moment_of_argument(Item& item);
   /// How many units there are in an interval.
   std::optional<Register> units(Item& item);
+  /// DATE_FORMAT(), of texts of one byte for each character of ASCII.
+  std::optional<Register> text_of_moment(Item_func& function);
   /// What functions of moments tell.
   std::optional<Number> of_moments(Item_func& function);
   std::optional<Number> arithmetic(Item_func& function, Function called);

@@ -8,6 +8,9 @@
 #include "collation.h"
 #include "pushdown_text.h"
 #include "select_numbers.h"
+// clang-format off
+#include <item_timefunc.h>
+// clang-format on
 
 namespace hailstone {
 
@@ -124,6 +127,7 @@ std::optional<Program::Register> NumberTranslator::translate_text(Item& item, co
     Item& converted = *function.arguments()[0];
     return is_plain_text(converted) ? translate_text(converted, own) : std::nullopt;
   }
+  if (type == typeid(Item_func_date_format)) return text_of_moment(function);
   return text_function(function);
 }
 

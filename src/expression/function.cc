@@ -63,6 +63,8 @@ constexpr auto table = std::to_array<FunctionLine>({
      ResultKind::Integer, Marks::OfKernel, no_year, apply_to_moments},
     {Function::UnitsBetween, "TIMESTAMPDIFF", "moment, moment", ResultKind::Integer, Marks::OfKernel, no_day,
      apply_to_moments},
+    {Function::DateFormat, "DATE_FORMAT", "moment, text", ResultKind::Text, Marks::Asked, no_day,
+     format_moments},
     {Function::Concat, "CONCAT", "text, …", ResultKind::Text, Marks::Asked, too_long, concatenate},
     {Function::ConcatWith, "CONCAT_WS", "text, text, …", ResultKind::Text, Marks::OfKernel, too_long,
      concatenate_with},

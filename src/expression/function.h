@@ -49,6 +49,7 @@ enum class Function : uint8_t {
   PartOfMoment,
   MomentAfter,
   UnitsBetween,
+  DateFormat,
   // Of texts.
   Concat,
   ConcatWith,

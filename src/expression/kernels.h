@@ -40,6 +40,9 @@ void replace_failures(const FunctionCall& call);
 // moment.cc
 void apply_to_moments(const FunctionCall& call);
 
+// moment_text.cc
+void format_moments(const FunctionCall& call);
+
 // texts.cc
 void concatenate(const FunctionCall& call);
 void concatenate_with(const FunctionCall& call);

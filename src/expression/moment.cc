@@ -23,26 +23,27 @@ constexpr int64_t day_number(calendar::year_month_day day) {
 constexpr int64_t first_day = day_number(calendar::year(first_year) / 1 / 1),
                   last_day = day_number(calendar::year(last_year) / 12 / 31);
 
-MomentParts parts_of(int64_t moment) {
-  const auto bits = static_cast<uint64_t>(moment);
-  const uint64_t months = bits >> 46;
-  return {.year = months / 13,
-          .month = months % 13,
-          .day = bits >> 41 & 31,
-          .hour = bits >> 36 & 31,
-          .minute = bits >> 30 & 63,
-          .second = bits >> 24 & 63,
-          .microsecond = bits & 0xff'ffff};
-}
-
 calendar::year_month_day day_of(const MomentParts& parts) {
   return {calendar::year(static_cast<int>(parts.year)), calendar::month(static_cast<unsigned>(parts.month)),
           calendar::day(static_cast<unsigned>(parts.day))};
 }
 
+}  // namespace
+
 bool is_in_calendar(const MomentParts& parts) {
   return parts.year >= uint64_t{first_year} && parts.year <= uint64_t{last_year} && day_of(parts).ok();
 }
+
+unsigned day_of_year(const MomentParts& parts) {
+  const calendar::year_month_day day = day_of(parts);
+  return static_cast<unsigned>(day_number(day) - day_number(day.year() / calendar::January / 1) + 1);
+}
+
+unsigned weekday(const MomentParts& parts) {
+  return calendar::weekday(calendar::sys_days(day_of(parts))).c_encoding();
+}
+
+namespace {
 
 void set_day(calendar::year_month_day day, MomentParts& parts) {
   parts.year = static_cast<uint64_t>(static_cast<int>(day.year()));
@@ -96,7 +97,6 @@ std::shared_ptr<const NumberFunction> of_moment(Of of) {
 
 int64_t number_of(MomentPart part, const MomentParts& parts) {
   const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
-  const auto weekday = [&] { return calendar::weekday(calendar::sys_days(day_of(parts))); };
   switch (part) {
     case MomentPart::Year:
       return number(parts.year);
@@ -117,16 +117,15 @@ int64_t number_of(MomentPart part, const MomentParts& parts) {
     case MomentPart::Microsecond:
       return number(parts.microsecond);
     case MomentPart::DayOfYear:
-      return day_number(day_of(parts)) -
-             day_number(calendar::year(static_cast<int>(parts.year)) / calendar::January / 1) + 1;
+      return day_of_year(parts);
     case MomentPart::DayNumber: {
       constexpr int64_t number_of_1970 = 719'528;
       return day_number(day_of(parts)) + number_of_1970;
     }
     case MomentPart::Weekday:
-      return number(weekday().iso_encoding() - 1);
+      return (weekday(parts) + 6) % 7;
     case MomentPart::DayOfWeek:
-      return number(weekday().c_encoding() + 1);
+      return weekday(parts) + 1;
     case MomentPart::Whole:
       return moment_of(parts);
     case MomentPart::Midnight:

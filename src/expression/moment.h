@@ -26,6 +26,28 @@ constexpr int64_t moment_of(const MomentParts& parts) {
   return static_cast<int64_t>(second << 24 | parts.microsecond);
 }
 
+/// Of a moment that moment_of() has made.
+constexpr MomentParts parts_of(int64_t moment) {
+  const auto bits = static_cast<uint64_t>(moment);
+  const uint64_t months = bits >> 46;
+  return {.year = months / 13,
+          .month = months % 13,
+          .day = bits >> 41 & 31,
+          .hour = bits >> 36 & 31,
+          .minute = bits >> 30 & 63,
+          .second = bits >> 24 & 63,
+          .microsecond = bits & 0xff'ffff};
+}
+/// Whether its day is one, of the years 1 to 9999.
+bool is_in_calendar(const MomentParts& parts);
+/// From 1 on, of a day that is_in_calendar().
+unsigned day_of_year(const MomentParts& parts);
+/// Sunday is 0.
+unsigned weekday(const MomentParts& parts);
+
+/// Whether DATE_FORMAT is computed with this format: no names, which have languages, and no weeks.
+bool knows_format(ByteView format);
+
 /// What a moment tells by itself. The last two are moments, too.
 enum class MomentPart : uint8_t {
   Year,

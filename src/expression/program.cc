@@ -168,6 +168,7 @@ bool Program::may_fail() const {
       case Function::PartOfMoment:
       case Function::MomentAfter:
       case Function::UnitsBetween:
+      case Function::DateFormat:
         return all_bits + 1;
       default:
         // Truths have one bit.

@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include "expression/evaluator.h"
 
 namespace hailstone {
 namespace {
@@ -178,6 +183,40 @@ TEST(MomentTest, GivesEqualFunctionsOnce) {
   EXPECT_EQ(part_of_moment(MomentPart::Year), part_of_moment(MomentPart::Year));
   EXPECT_NE(moment_after(MomentUnit::Day, false), moment_after(MomentUnit::Day, true));
   EXPECT_EQ(units_between(MomentUnit::Year), units_between(MomentUnit::Year));
+}
+
+std::string formatted(const MomentParts& parts, const char* format) {
+  const auto program = std::make_shared<Program>();
+  const Program::Register result =
+      program->call(Function::DateFormat,
+                    std::array{program->constant(moment_of(parts)), program->constant(std::string(format))});
+  Evaluator evaluator(program);
+  evaluator.run({.rows = 2, .columns = {}});
+  if (evaluator.result(result).failure(1) != 0) return "unknown";
+  return std::string(evaluator.result(result).texts[1]);
+}
+
+TEST(MomentTest, AreWrittenInAFormat) {
+  const MomentParts noon{
+      .year = 2024, .month = 3, .day = 1, .hour = 12, .minute = 5, .second = 9, .microsecond = 70};
+  EXPECT_EQ(formatted(noon, "%Y-%m-%d %H:%i:%s.%f"), "2024-03-01 12:05:09.000070");
+  EXPECT_EQ(formatted(noon, "%y %c %e %D %j %w"), "24 3 1 1st 061 5");
+  EXPECT_EQ(formatted(noon, "%k %h %I %l %p %r %T"), "12 12 12 12 PM 12:05:09 PM 12:05:09");
+  EXPECT_EQ(formatted(noon, "100%% %Q %"), "100% Q %");
+  const MomentParts night{.year = 9, .month = 11, .day = 13};
+  EXPECT_EQ(formatted(night, "%Y %D %k %l %p %r"), "0009 13th 0 12 AM 12:00:00 AM");
+  EXPECT_EQ(formatted({.year = 2024, .month = 2, .day = 30}, "%d"), "unknown");
+  EXPECT_EQ(formatted({}, "%d"), "unknown");
+}
+
+TEST(MomentTest, NamesAndWeeksHaveNoFormat) {
+  EXPECT_TRUE(knows_format("%Y-%m-%d %% %"));
+  EXPECT_FALSE(knows_format(""));
+  EXPECT_FALSE(knows_format("\xc3\xbc"));
+  for (const char* const format : {"%M", "%b", "%W", "%a", "%U", "%u", "%V", "%v", "%X", "%x"}) {
+    EXPECT_FALSE(knows_format(format)) << format;
+  }
+  EXPECT_TRUE(knows_format("%%M W"));
 }
 
 }  // namespace
