@@ -17,7 +17,7 @@ namespace hailstone {
 namespace {
 
 /// So long, in bytes, the texts of all rows of a batch may be without a look at their lengths.
-constexpr uint64_t longest_short_text = uint64_t{64} << 10;
+constexpr uint64_t longest_unmeasured_text = uint64_t{64} << 10;
 
 /// Whether what stands for a byte in ASCII does so here, and no other byte of a character looks like one.
 bool is_plain_charset(const CHARSET_INFO& charset) {
@@ -208,7 +208,7 @@ std::optional<Program::Register> NumberTranslator::text_function(Item_func& func
   const Collation* const collation = collation_of(charset);
   if (collation == nullptr) return std::nullopt;
   const uint64_t most = columns_.sources().thd().variables.max_allowed_packet;
-  const bool is_short = function.max_length <= std::min(most, longest_short_text);
+  const bool is_short = function.max_length <= std::min(most, longest_unmeasured_text);
   return program_.call(*called, *inputs, {.collation = collation, .most_bytes = is_short ? 0 : most});
 }
 
