@@ -44,16 +44,7 @@ Field* field_of(Item& item, const TABLE& table) {
 
 bool compares_whole_numbers(const Leaf& leaf) {
   if (leaf.operation == Item_func::LIKE_FUNC) return false;
-  switch (leaf.field->real_type()) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG:
-      break;
-    default:
-      return false;
-  }
+  if (!is_whole_number(leaf.field->real_type())) return false;
   const bool is_unsigned = (leaf.field->flags & UNSIGNED_FLAG) != 0;
   return !leaf.constants.empty() && std::ranges::all_of(leaf.constants, [&](Item* constant) {
     // Bits and bytes, as in 0x41, are texts to some.
@@ -79,6 +70,11 @@ bool is_comparison(Item_func::Functype operation) {
     default:
       return false;
   }
+}
+
+bool is_whole_number(enum_field_types type) {
+  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
+         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
 }
 
 Sides sides_of(Item_func::Functype operation) {

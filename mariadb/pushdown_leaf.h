@@ -33,6 +33,9 @@ struct Leaf {
   bool has_null = false;  // IN: a NULL has been taken out of the constants
 };
 
+/// Whether it is INT, of any width.
+bool is_whole_number(enum_field_types type);
+
 bool is_comparison(Item_func::Functype operation);
 
 /// Whether a comparison is true below, at and above its constant.

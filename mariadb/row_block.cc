@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "collation.h"
 #include "item_parts.h"
+#include "pushdown_leaf.h"
 #include "pushdown_warnings.h"
 #include "query/query_memory.h"
 #include "query_history.h"
@@ -128,11 +129,7 @@ std::optional<SelectOutcome> reason_to_decline(THD& thd, const std::vector<Hails
   return std::nullopt;
 }
 
-bool is_whole_number(const Field& field) {
-  const auto type = field.real_type();
-  return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
-         type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
-}
+bool is_whole_number(const Field& field) { return is_whole_number(field.real_type()); }
 
 bool can_be_key(PlainField field) {
   if (is_whole_number(*field)) return true;

@@ -434,7 +434,8 @@ std::optional<Number> NumberTranslator::column_function(Item_func& function) {
   return Number{program_.of_column(columns_.position_of(field), *scanned, std::move(applied)), 0};
 }
 
-std::optional<Number> NumberTranslator::switched(Item_func& function) {
+std::optional<Program::Register> NumberTranslator::chosen(Item_func& function, ValueKind kind,
+                                                          const ResultOf& result_of) {
   // The conditions, their results, and what is left when none of them is TRUE.
   Item** const arguments = function.arguments();
   const bool is_if = dynamic_cast<Item_func_if*>(&function) != nullptr;
@@ -444,40 +445,49 @@ std::optional<Number> NumberTranslator::switched(Item_func& function) {
   for (uint i = 0; i < conditions; ++i) {
     const auto condition = is_true(*arguments[i]);
     if (!condition) return std::nullopt;
-    const auto number = translate(*arguments[conditions + i]);
-    if (!number) return std::nullopt;
-    const auto result = as(function, *number);
+    const auto result = result_of(*arguments[conditions + i]);
     if (!result) return std::nullopt;
     cases.emplace_back(*condition, *result);
   }
-  std::optional<Register> result;
-  if (has_else) {
-    const auto number = translate(*arguments[function.argument_count() - 1]);
-    if (!number) return std::nullopt;
-    result = as(function, *number);
-  } else {
-    result = program_.null(is_real(function) ? Program::Kind::Real : Program::Kind::Integer);
-  }
-  if (!result) return std::nullopt;
-  for (size_t i = cases.size(); i-- > 0;)
+  auto result =
+      has_else ? result_of(*arguments[function.argument_count() - 1]) : std::optional(program_.null(kind));
+  for (size_t i = cases.size(); result && i-- > 0;)
     result = call(Function::Choose, {cases[i].first, cases[i].second, *result});
-  const unsigned scale = is_exact(function) && function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
-  return Number{checked(function, *result), scale};
+  return result;
 }
 
-std::optional<Number> NumberTranslator::first_not_null(Item_func& function) {
+std::optional<Program::Register> NumberTranslator::first(Item_func& function, const ResultOf& result_of) {
   std::vector<Register> results;
   for (uint i = 0; i < function.argument_count(); ++i) {
-    const auto number = translate(*function.arguments()[i]);
-    if (!number) return std::nullopt;
-    const auto result = as(function, *number);
+    const auto result = result_of(*function.arguments()[i]);
     if (!result) return std::nullopt;
     results.push_back(*result);
   }
   Register result = results.back();
   for (size_t i = results.size() - 1; i-- > 0;) result = call(Function::Coalesce, {results[i], result});
+  return result;
+}
+
+NumberTranslator::ResultOf NumberTranslator::numbers_of(Item_func& function) {
+  return [&](Item& argument) {
+    const auto number = translate(argument);
+    return number ? as(function, *number) : std::nullopt;
+  };
+}
+
+std::optional<Number> NumberTranslator::switched(Item_func& function) {
+  const ValueKind kind = is_real(function) ? ValueKind::Real : ValueKind::Integer;
+  const auto result = chosen(function, kind, numbers_of(function));
+  if (!result) return std::nullopt;
+  const unsigned scale = is_exact(function) && function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
+  return Number{checked(function, *result), scale};
+}
+
+std::optional<Number> NumberTranslator::first_not_null(Item_func& function) {
+  const auto result = first(function, numbers_of(function));
+  if (!result) return std::nullopt;
   const unsigned scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
-  return Number{checked(function, result), scale};
+  return Number{checked(function, *result), scale};
 }
 
 std::optional<Program::Register> NumberTranslator::truth(Item& item) {

@@ -4,6 +4,7 @@
 // the server is asked. Belongs to the connection's thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -144,6 +145,14 @@ class NumberTranslator {
   std::optional<Number> whole_division(Item_func& function, Function called);
   std::optional<Number> negative(Item_func& function);
   std::optional<Number> column_function(Item_func& function);
+  /// The register of an argument that may be the result.
+  using ResultOf = std::function<std::optional<Register>(Item& argument)>;
+  /// Of CASE with conditions, and IF; `kind`: of the results.
+  std::optional<Register> chosen(Item_func& function, ValueKind kind, const ResultOf& result_of);
+  /// Of COALESCE and IFNULL.
+  std::optional<Register> first(Item_func& function, const ResultOf& result_of);
+  /// Of an argument, as the function's type has it.
+  ResultOf numbers_of(Item_func& function);
   std::optional<Number> switched(Item_func& function);
   std::optional<Number> first_not_null(Item_func& function);
   /// TRUE, FALSE or NULL.
@@ -166,8 +175,6 @@ class NumberTranslator {
   std::optional<Register> text_constant(Item& item, const CHARSET_INFO& charset);
   std::optional<Register> text_of_integer(Item& item);
   std::optional<Register> text_function(Item_func& function);
-  std::optional<Register> chosen_text(Item_func& function);
-  std::optional<Register> first_text(Item_func& function);
   /// A whole number that is made of texts.
   std::optional<Register> number_of_text(Item_func& function);
   /// Of all arguments from `first` to before `end`, as texts of one character set.

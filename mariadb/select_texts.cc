@@ -121,8 +121,10 @@ std::optional<Program::Register> NumberTranslator::translate_text(Item& item, co
   const CHARSET_INFO& own = *function.collation.collation;
   if (!is_plain_charset(own) || !are_same_bytes(own, charset)) return std::nullopt;
   const std::type_info& type = typeid(function);
-  if (type == typeid(Item_func_case_searched) || type == typeid(Item_func_if)) return chosen_text(function);
-  if (type == typeid(Item_func_coalesce) || type == typeid(Item_func_ifnull)) return first_text(function);
+  const auto text = [&](Item& argument) { return translate_text(argument, own); };
+  if (type == typeid(Item_func_case_searched) || type == typeid(Item_func_if))
+    return chosen(function, ValueKind::Text, text);
+  if (type == typeid(Item_func_coalesce) || type == typeid(Item_func_ifnull)) return first(function, text);
   if (type == typeid(Item_func_conv_charset)) {
     Item& converted = *function.arguments()[0];
     return is_plain_text(converted) ? translate_text(converted, own) : std::nullopt;
@@ -159,16 +161,7 @@ std::optional<Program::Register> NumberTranslator::text_constant(Item& item, con
 }
 
 std::optional<Program::Register> NumberTranslator::text_of_integer(Item& item) {
-  switch (item.type_handler()->real_field_type()) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG:
-      break;
-    default:
-      return std::nullopt;
-  }
+  if (!is_whole_number(item.type_handler()->real_field_type())) return std::nullopt;
   // With zeros in front.
   if (item.type() == Item::FIELD_ITEM && (static_cast<Item_field&>(item).field->flags & ZEROFILL_FLAG) != 0)
     return std::nullopt;
@@ -210,35 +203,6 @@ std::optional<Program::Register> NumberTranslator::text_function(Item_func& func
   const uint64_t most = columns_.sources().thd().variables.max_allowed_packet;
   const bool is_short = function.max_length <= std::min(most, longest_unmeasured_text);
   return program_.call(*called, *inputs, {.collation = collation, .most_bytes = is_short ? 0 : most});
-}
-
-std::optional<Program::Register> NumberTranslator::chosen_text(Item_func& function) {
-  Item** const arguments = function.arguments();
-  const CHARSET_INFO& charset = *function.collation.collation;
-  const bool is_if = typeid(function) == typeid(Item_func_if);
-  const uint conditions = is_if ? 1 : function.argument_count() / 2;
-  const bool has_else = is_if || function.argument_count() % 2 != 0;
-  std::vector<std::pair<Register, Register>> cases;
-  for (uint i = 0; i < conditions; ++i) {
-    const auto condition = is_true(*arguments[i]);
-    if (!condition) return std::nullopt;
-    const auto text = translate_text(*arguments[conditions + i], charset);
-    if (!text) return std::nullopt;
-    cases.emplace_back(*condition, *text);
-  }
-  auto result = has_else ? translate_text(*arguments[function.argument_count() - 1], charset)
-                         : std::optional(program_.null(ValueKind::Text));
-  for (size_t i = cases.size(); result && i-- > 0;)
-    result = call(Function::Choose, {cases[i].first, cases[i].second, *result});
-  return result;
-}
-
-std::optional<Program::Register> NumberTranslator::first_text(Item_func& function) {
-  const auto all = texts(function, *function.collation.collation, 0, function.argument_count());
-  if (!all) return std::nullopt;
-  Register result = all->back();
-  for (size_t i = all->size() - 1; i-- > 0;) result = call(Function::Coalesce, {(*all)[i], result});
-  return result;
 }
 
 std::optional<Program::Register> NumberTranslator::number_of_text(Item_func& function) {

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "base/check.h"
 #include "expression/kernels.h"
 
 namespace hailstone {
@@ -10,9 +9,11 @@ namespace hailstone {
 namespace {
 
 constexpr std::string_view wide = "more than 64 bits, or DOUBLE's range: the server is asked";
-constexpr std::string_view wide_integer = "more than 64 bits: the server is asked";
 constexpr std::string_view by_zero =
     "0 as divisor: NULL, of which the server tells as sql_mode has it; DOUBLE's range: the server is asked";
+constexpr std::string_view whole_by_zero =
+    "0 as divisor: NULL, of which the server tells as sql_mode has it; more than 64 bits: the server is "
+    "asked";
 constexpr std::string_view too_long = "longer than max_allowed_packet: the server is asked";
 
 constexpr std::string_view no_day = "a day that is none: the server is asked";
@@ -25,9 +26,10 @@ constexpr auto table = std::to_array<FunctionLine>({
     {Function::Subtract, "-", "number, number", ResultKind::OfFirst, Marks::United, wide, subtract_numbers},
     {Function::Multiply, "*", "number, number", ResultKind::OfFirst, Marks::United, wide, multiply_numbers},
     {Function::Divide, "/", "DOUBLE, DOUBLE", ResultKind::Real, Marks::United, by_zero, divide_reals},
-    {Function::IntegerDivide, "DIV", "INT, INT", ResultKind::Integer, Marks::United, by_zero,
+    {Function::IntegerDivide, "DIV", "INT, INT", ResultKind::Integer, Marks::United, whole_by_zero,
      divide_integers},
-    {Function::Remainder, "MOD", "INT, INT", ResultKind::Integer, Marks::United, by_zero, take_remainder},
+    {Function::Remainder, "MOD", "INT, INT", ResultKind::Integer, Marks::United, whole_by_zero,
+     take_remainder},
     {Function::NotNegative, "an UNSIGNED result", "INT", ResultKind::Integer, Marks::United,
      "below 0: the server is asked", check_sign},
     {Function::ToReal, "a DECIMAL or INT as DOUBLE", "DECIMAL", ResultKind::Real, Marks::United,
