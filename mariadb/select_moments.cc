@@ -39,6 +39,16 @@ int64_t moment_at(const MYSQL_TIME& time) {
                     .microsecond = time.second_part});
 }
 
+/// Of a constant, as comparisons take it; nothing: NULL. What the server keeps as a DATE for one has its time
+/// besides, which get_date() would not tell.
+std::optional<int64_t> compared_constant(THD& thd, Item& item) {
+  const longlong packed = item.val_datetime_packed(&thd);
+  if (item.null_value) return std::nullopt;
+  MYSQL_TIME time;
+  unpack_time(packed, &time, MYSQL_TIMESTAMP_DATETIME);
+  return moment_at(time);
+}
+
 std::optional<MomentUnit> unit_of(interval_type unit) {
   switch (unit) {
     case INTERVAL_YEAR:
@@ -149,9 +159,8 @@ std::optional<Program::Register> NumberTranslator::moment_of_constant(Item& item
   if (item.is_expensive() || item.with_subquery() || !item.can_eval_in_optimize() ||
       !has_silent_constants(thd, item))
     return std::nullopt;
-  MYSQL_TIME time;
-  if (item.get_date(&thd, &time, Datetime::Options_cmp(&thd))) return program_.null(Program::Kind::Integer);
-  return program_.constant(moment_at(time));
+  const auto constant = compared_constant(thd, item);
+  return constant ? program_.constant(*constant) : program_.null(Program::Kind::Integer);
 }
 
 std::optional<Program::Register> NumberTranslator::first_moment(Item_func& function) {
@@ -198,10 +207,9 @@ std::optional<Program::Register> NumberTranslator::compared_moment(Item& item, c
   if (converted == nullptr) return std::nullopt;
   const RaisedConditions conditions(thd);
   converted->setup(&thd, &item);
-  MYSQL_TIME time;
-  const bool is_null = converted->get_date(&thd, &time, Datetime::Options_cmp(&thd));
+  const auto constant = compared_constant(thd, *converted);
   if (conditions.any()) return std::nullopt;
-  return is_null ? program_.null(Program::Kind::Integer) : program_.constant(moment_at(time));
+  return constant ? program_.constant(*constant) : program_.null(Program::Kind::Integer);
 }
 
 std::optional<Program::Register> NumberTranslator::moment_of_argument(Item& item) {
