@@ -22,7 +22,7 @@ class EqualValues {
 
   /// What the values of a side are as a column.
   Result<ScanColumn> type_of(const Item& side) const;
-  /// For the row that the tables' records have. `bytes` gets those that the value has.
+  /// Of what the item reads now. `bytes` gets those that the value has.
   Value value_of(Item& side, THD& thd, Arena& bytes) const;
 
  private:

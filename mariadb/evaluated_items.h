@@ -1,5 +1,5 @@
 // Which of the server's items the engine may have the server evaluate over what the engine has filled in:
-// records of rows, and the columns of groups. A list of what may be: classes of items that are known to read
+// slots of columns, and the columns of groups. A list of what may be: classes of items that are known to read
 // nothing else, and functions by their names. What is on no list, such as DEFAULT(), VALUES(), most
 // subqueries, aggregates of an outer SELECT, and whatever class a later server may add, is left to the
 // server. Belongs to the connection's thread.

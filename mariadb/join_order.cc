@@ -11,7 +11,6 @@
 #include "join_tree.h"
 #include "query/join/join_search.h"
 #include "row_block.h"
-#include "source_record.h"
 
 namespace hailstone {
 
@@ -509,9 +508,6 @@ std::unique_ptr<JoinNode> plan_joins(const FromClause& from) {
 }
 
 std::unique_ptr<JoinNode> plan_joins_again(const FromClause& from, const JoinsSoFar& so_far) {
-  // Conditions are translated by comparisons over the records, where rows that the server has evaluated may
-  // have left a table without a row.
-  begin_row(*from.sources);
   PlanAgain again{.so_far = so_far};
   std::unique_ptr<JoinNode> node = Planner(from, from.joined, &again).plan();
   if (!again.is_worth_it) return nullptr;

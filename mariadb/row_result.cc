@@ -8,6 +8,7 @@
 #include "query/scanned_rows.h"
 #include "query/sorted_rows.h"
 #include "query_rows.h"
+#include "source_record.h"
 #include "variables.h"
 
 namespace hailstone {

@@ -61,8 +61,8 @@ std::optional<Value> number_of(Item& item) {
 }  // namespace
 
 bool is_function_of_row(Item& item, const SourceTables& sources) {
-  return is_made_of_columns(item) && (item.used_tables() & PSEUDO_TABLE_BITS) == 0 &&
-         sources.has_all_columns_of(item);
+  return is_made_of_columns(item) && has_known_leaves(item) &&
+         (item.used_tables() & PSEUDO_TABLE_BITS) == 0 && sources.has_all_columns_of(item);
 }
 
 bool has_huge_sum(const Item& item) {
@@ -142,10 +142,13 @@ ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources
                                      const std::vector<const Field*>& columns,
                                      const std::vector<bool>& scaled, const std::vector<Item*>& conditions,
                                      const std::vector<Value>& values)
-    : sources_(std::move(sources)), thd_(sources_->thd()), fields_(columns), written_(columns.size()) {
+    : sources_(std::move(sources)), thd_(sources_->thd()), written_(columns.size()) {
   for (size_t i = 0; i < columns.size(); ++i) {
-    const Field* const column = columns[i];
-    columns_.push_back(column == nullptr ? SourceField() : SourceField(*column, *sources_, scaled[i]));
+    if (columns[i] != nullptr) {
+      slots_.add(*columns[i], scaled[i]);
+    } else {
+      slots_.add_none();
+    }
   }
   for (Item* condition : conditions)
     conditions_.push_back(make({.item = condition, .kind = ServerValue::Truth}));
@@ -153,18 +156,12 @@ ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources
 }
 
 ServerExpressions::Expression ServerExpressions::make(const Value& value) const {
-  Expression expression{.value = value, .columns = {}};
+  Expression expression{.value = value, .item = SlotItem(*value.item, slots_)};
   if (value.field != nullptr) expression.format = FieldFormat(*value.field, value.field->ptr);
-  for (const Item_field* const item : columns_read_by(*value.item)) {
-    const auto field = std::ranges::find(fields_, item->field);
-    expression.columns.push_back(static_cast<size_t>(field - fields_.begin()));
-  }
-  expression.by_code = expression.columns.size() == 1 && !may_warn(thd_, *value.item);
+  expression.by_code = expression.item.columns().size() == 1 && !may_warn(thd_, *value.item);
   if (expression.by_code) expression.bytes = std::make_unique<Arena>();
   return expression;
 }
-
-ServerExpressions::~ServerExpressions() { begin_row(*sources_); }
 
 Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
   switch (value.kind) {
@@ -212,7 +209,6 @@ Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool
   THD* const thd = &thd_;
   if (begins) bytes_.clear();
   ++row_;
-  begin_row(*sources_);
   const auto failed = [&] { return fail(ErrorCode::InvalidArgument, "the server does not evaluate a row"); };
   for (Expression& condition : conditions_) {
     const Stored passes = value_of(condition, rows, row);
@@ -241,7 +237,7 @@ void ServerExpressions::count_warnings(uint64_t warnings) {
 
 Value ServerExpressions::value_of(Expression& expression, const RowBatch& rows, uint32_t row) {
   if (!expression.by_code) return evaluate(expression, rows, row, bytes_);
-  const ColumnVector& column = *rows.columns[expression.columns.front()];
+  const ColumnVector& column = *rows.columns[expression.item.columns().front()];
   if (column.dictionary == nullptr || column.is_null(row)) return evaluate(expression, rows, row, bytes_);
   if (expression.dictionary != column.dictionary) {
     expression.dictionary = column.dictionary;
@@ -254,13 +250,13 @@ Value ServerExpressions::value_of(Expression& expression, const RowBatch& rows, 
   return *known;
 }
 
-Value ServerExpressions::evaluate(const Expression& expression, const RowBatch& rows, uint32_t row,
-                                  Arena& bytes) {
-  for (const size_t column : expression.columns) {
+Value ServerExpressions::evaluate(Expression& expression, const RowBatch& rows, uint32_t row, Arena& bytes) {
+  for (const size_t column : expression.item.columns()) {
     if (std::exchange(written_[column], row_) == row_) continue;
-    columns_[column].write(rows.columns[column]->value(row));
+    slots_[column].write(rows.columns[column]->value(row));
   }
-  Item& item = *expression.value.item;
+  const SlotItem::Pointed pointed(expression.item);
+  Item& item = *pointed;
   if (expression.value.kind == ServerValue::Number) {
     const auto number = number_of(item);
     any_wide_ = any_wide_ || !number;

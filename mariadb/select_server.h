@@ -1,6 +1,6 @@
-// What only the server can evaluate of a row: its own items, over the table's record, into which the row's
-// columns are put. On the connection's thread, one row after the other, so that its warnings and errors are
-// those that it gives without the engine.
+// What only the server can evaluate of a row: its own items, which read the row's columns from slots of the
+// engine's (slot_item.h). On the connection's thread, one row after the other, so that its warnings and
+// errors are those that it gives without the engine.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "equal_values.h"
 #include "query/computed_rows.h"
 #include "record.h"
-#include "source_record.h"
+#include "slot_item.h"
 #include "source_tables.h"
 // clang-format off
 #include "server.h"
@@ -44,7 +44,7 @@ enum class ServerValue : uint8_t {
 
 /// What an item's value is sorted by; nothing: not here.
 std::optional<ServerValue> kind_of_order(const Item& item);
-/// The item's value over the table's record as it is. Neither Equal nor an Image. `bytes` gets those that it
+/// The item's value, of what it reads now. Neither Equal nor an Image. `bytes` gets those that it
 /// has.
 Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes);
 
@@ -61,7 +61,6 @@ class ServerExpressions final : public FallbackExpressions {
   ServerExpressions(std::shared_ptr<const SourceTables> sources, const std::vector<const Field*>& columns,
                     const std::vector<bool>& scaled, const std::vector<Item*>& conditions,
                     const std::vector<Value>& values);
-  ~ServerExpressions() override;
   /// What the columns of `values` are, in order.
   static Result<ScanColumn> type_of(const Value& value);
 
@@ -79,8 +78,8 @@ class ServerExpressions final : public FallbackExpressions {
   /// that warns of nothing, so that it does not matter how often it is evaluated.
   struct Expression {
     Value value;
-    std::vector<size_t> columns;  // that it reads
-    FieldFormat format = {};      // Image: the field's, from its first byte on
+    SlotItem item;
+    FieldFormat format = {};  // Image: the field's, from its first byte on
     bool by_code = false;
     std::shared_ptr<const Dictionary> dictionary = nullptr;
     std::vector<std::optional<Stored>> known = {};
@@ -88,13 +87,12 @@ class ServerExpressions final : public FallbackExpressions {
   };
   Expression make(const Value& value) const;
   Stored value_of(Expression& expression, const RowBatch& rows, uint32_t row);
-  Stored evaluate(const Expression& expression, const RowBatch& rows, uint32_t row, Arena& bytes);
+  Stored evaluate(Expression& expression, const RowBatch& rows, uint32_t row, Arena& bytes);
   const std::shared_ptr<const SourceTables> sources_;
   THD& thd_;
-  const std::vector<const Field*> fields_;
-  std::vector<SourceField> columns_;
+  ColumnSlots slots_;
   std::vector<Expression> conditions_, values_;
-  std::vector<uint64_t> written_;  // of each column: the number of the row whose value the record has
+  std::vector<uint64_t> written_;  // of each column: the number of the row whose value its slot has
   uint64_t row_ = 0;               // among all that were computed
   bool any_raised_ = false;        // by sides of equalities
   bool any_wide_ = false;          // of numbers

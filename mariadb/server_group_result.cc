@@ -10,6 +10,7 @@
 #include "query/ordered_rows.h"
 #include "query/scanned_rows.h"
 #include "query_rows.h"
+#include "source_record.h"
 #include "variables.h"
 
 namespace hailstone {
