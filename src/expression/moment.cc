@@ -267,7 +267,10 @@ void apply_to_moments(const FunctionCall& call) {
                                    second != nullptr ? second->integers.data() : nullptr, to.integers.data(),
                                    states.data());
   for (uint32_t row = 0; row < call.rows; ++row) {
-    if (states[row] == State::Known || to.is_null(row)) continue;
+    // The first is looked at before it is known that the second is NULL.
+    if (states[row] == State::Known || first.is_null(row) ||
+        (to.is_null(row) && states[row] != State::Unknown))
+      continue;
     const bool is_null = states[row] == State::Null;
     to.add_failure(row, call.rows, is_null ? Failure{1} : unknown_value);
     if (is_null) to.set_null(row, call.rows);
