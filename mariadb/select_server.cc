@@ -35,6 +35,13 @@ ByteView ordered_bytes(WideInteger number, Arena& arena) {
 
 namespace {
 
+/// Whether it takes a literal for a number, of which it may warn with each row.
+bool converts_literals(Item& item) {
+  Item& real = *item.real_item();
+  return (real.type() == Item::FUNC_ITEM && takes_texts_for_numbers(static_cast<Item_func&>(real))) ||
+         any_part(real, converts_literals);
+}
+
 /// As a program would have it; nothing: it has more than 64 bits.
 std::optional<Value> number_of(Item& item) {
   if (item.cmp_type() == REAL_RESULT) {
@@ -158,7 +165,8 @@ ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources
 ServerExpressions::Expression ServerExpressions::make(const Value& value) const {
   Expression expression{.value = value, .item = SlotItem(*value.item, slots_)};
   if (value.field != nullptr) expression.format = FieldFormat(*value.field, value.field->ptr);
-  expression.by_code = expression.item.columns().size() == 1 && !may_warn(thd_, *value.item);
+  expression.by_code = expression.item.columns().size() == 1 && !may_warn(thd_, *value.item) &&
+                       !converts_literals(*value.item);
   if (expression.by_code) expression.bytes = std::make_unique<Arena>();
   return expression;
 }
