@@ -167,6 +167,11 @@ bool may_outgrow(Item& item) {
         division.arguments()[1]->cmp_type() != INT_RESULT)
       return true;
   }
+  // Where it would have more digits than a DECIMAL the server says that it has as many.
+  if (real.type() == Item::FUNC_ITEM && real.cmp_type() == DECIMAL_RESULT &&
+      real.decimal_precision() >= DECIMAL_MAX_PRECISION &&
+      dynamic_cast<Item_decimal_typecast*>(&real) == nullptr)
+    return true;
   // Rounded up it may have a digit more, for which there is room only where the number of digits is known.
   if (is_function(real, "round") && real.cmp_type() == DECIMAL_RESULT &&
       !static_cast<const Item_func&>(real).arguments()[1]->const_item())

@@ -236,7 +236,8 @@ bool can_be_key(PlainField field);
 bool can_be_stored(Item& item);
 /// Whether a value may have more digits or characters than its type has: whether the server then cuts it is
 /// up to its plan, but for DISTINCT within aggregates, which stores it. DIV has the digits of its first
-/// argument, also where the second is less than 1; a DECIMAL and a text, what their parts say they have.
+/// argument, also where the second is less than 1; a DECIMAL that is computed has 65 at most; a DECIMAL and a
+/// text, what their parts say they have.
 bool may_outgrow_type(Item& item);
 /// The same of a mean, which is a DECIMAL of the digits that its argument says it has.
 bool mean_may_outgrow_type(Item& argument);
