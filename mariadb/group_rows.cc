@@ -45,12 +45,19 @@ GroupRows::GroupRows(GroupBlock block, std::shared_ptr<BlockRecord> record)
       reader_(sources_.first().reader()),
       thd_(sources_.thd()),
       run_(thd_, sources_, std::move(record)) {
-  for (size_t i = 0; i < block_.columns.numbers().size(); ++i) {
-    columns_.push_back(
-        {.field = SourceField(block_.columns.field_at(i), sources_, block_.columns.is_scaled_at(i))});
+  for (size_t i = 0; i < block_.columns.numbers().size(); ++i)
+    columns_.add(block_.columns.field_at(i), block_.columns.is_scaled_at(i));
+  for (const Field* field : block_.shown) {
+    // Rows have their columns as they are stored, and groups as they are keys.
+    const bool scaled =
+        !block_.reads_rows && block_.columns.is_scaled_at(block_.keys[*block_.key_of(*field)].number);
+    shown_.add(*field, scaled);
   }
-  for (const Field* field : block_.shown) shown_.emplace_back(*field, sources_);
   shown_values_.resize(shown_.size());
+  for (const GroupOutput& output : block_.outputs) {
+    const bool of_row = output.source == GroupOutput::Source::Row;
+    items_.push_back(of_row ? std::optional(SlotItem(*output.item->real_item(), shown_)) : std::nullopt);
+  }
 }
 
 void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
@@ -147,8 +154,7 @@ int GroupRows::next_group() {
 }
 
 /// Items may read what stands behind them by its field: names in ORDER BY. So keys go first, and the rest
-/// from the last one on; but aggregates, which put values into the record on their way, behind what reads
-/// that.
+/// from the last one on.
 Status GroupRows::store(const Groups& group, const std::vector<bool>* wanted) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
@@ -162,14 +168,9 @@ Status GroupRows::store(const Groups& group, const std::vector<bool>* wanted) {
   }
   HAILSTONE_TRY(find_shown(group));
   for (size_t i = fields_.size(); i-- > 0;) {
-    if (block_.outputs[i].source != GroupOutput::Source::Row || (wanted != nullptr && !(*wanted)[i]))
-      continue;
-    store_item(block_.outputs[i], *fields_[i]);
-  }
-  begin_row(sources_);
-  for (size_t i = 0; i < fields_.size(); ++i) {
     const GroupOutput& output = block_.outputs[i];
     if (output.source == GroupOutput::Source::Aggregate) store_aggregate(i, group.result(output.number));
+    if (output.source == GroupOutput::Source::Row && (wanted == nullptr || (*wanted)[i])) store_item(i);
   }
   return {};
 }
@@ -211,36 +212,33 @@ Value GroupRows::key(const Groups& group, size_t number) {
   return Value::of(ByteView(own_values_[number].bytes));
 }
 
-/// Puts what the items read of the group at hand into the table's record.
+/// Puts what the items read of the group at hand into their slots.
 Status GroupRows::find_shown(const Groups& group) {
   if (block_.reads_rows) {
     const AggregateResult place = group.result(block_.aggregates.size());
     if (place.count == 0) {
       // All rows are one group, and there are none.
-      for (const SourceTables::Source& source : sources_.all()) mark_as_null_row(source.table);
+      shown_.clear();
       return {};
     }
     HAILSTONE_TRY(group.read_place(place.integer, shown_values_));
     for (size_t i = 0; i < shown_.size(); ++i) shown_[i].write(shown_values_[i]);
   } else {
-    for (const Field* const field : block_.shown) {
-      const size_t number = *block_.key_of(*field);
-      columns_[block_.keys[number].number].write(key(group, number));
-    }
+    for (size_t i = 0; i < shown_.size(); ++i)
+      shown_[i].write_kept(key(group, *block_.key_of(*block_.shown[i])));
   }
   return {};
 }
 
-void GroupRows::store_item(const GroupOutput& output, Field& field) {
-  Item& real = *output.item->real_item();
-  Field* const column = real.type() == Item::FIELD_ITEM ? static_cast<Item_field&>(real).field : nullptr;
-  if (column == nullptr) {
+void GroupRows::store_item(size_t place) {
+  Field& field = *fields_[place];
+  const SlotItem::Pointed item(*items_[place]);
+  if (item->type() != Item::FIELD_ITEM) {
     field.set_notnull();
-    // A reference, as of a view's column, would take the value from the field that it is stored in.
-    real.save_in_field(&field, true);
+    item->save_in_field(&field, true);
     return;
   }
-  // The item itself would store what the server's table has of it.
+  Field* const column = static_cast<Item_field&>(*item).field;
   if (column->is_null()) {
     field.set_null();
   } else {
@@ -367,8 +365,9 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   field.set_notnull();
   if (!from.computed) {
     // By way of the column's own field, so that it becomes what the server would have read.
-    columns_[from.number].write(value);
-    field_conv(&field, const_cast<Field*>(&block_.columns.field_at(from.number)));
+    ColumnSlot& column = columns_[from.number];
+    column.write_kept(value);
+    field_conv(&field, &column.field());
     return;
   }
   const RowExpression& expression = block_.computed[from.number];

@@ -10,7 +10,7 @@
 #include "ha_hailstone.h"
 #include "kept_bytes.h"
 #include "query_history.h"
-#include "source_record.h"
+#include "slot_item.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -36,14 +36,6 @@ class GroupRows {
   BlockRun& run() { return run_; }
 
  private:
-  /// How a column of the block becomes its field's value in the table's record.
-  struct ColumnFormat {
-    SourceField field;
-    KeptBytes kept = {};  // a group's values go before they are read
-
-    void write(const Value& value) { field.write(value, kept); }
-  };
-
   bool is_aggregated_by_scan() const;
   std::vector<Aggregate> wanted() const;
   int only_row();
@@ -80,7 +72,8 @@ class GroupRows {
   /// Of a group; bytes are valid until the next call for this key.
   Value key(const Groups& group, size_t number);
   Status find_shown(const Groups& group);
-  static void store_item(const GroupOutput& output, Field& field);
+  /// An item of a row, in the field for it.
+  void store_item(size_t place);
   void store_value(const RowColumn& from, const Value& value, size_t place);
   void store_aggregate(size_t place, const AggregateResult& result);
   void store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const;
@@ -92,13 +85,14 @@ class GroupRows {
   HailstoneHandler& reader_;
   THD& thd_;
   BlockRun run_;
-  std::vector<ColumnFormat> columns_;   // of the block's
-  std::vector<SourceField> shown_;      // of the block's
-  std::vector<Value> shown_values_;     // of the group at hand
-  std::vector<Field*> fields_;          // for the outputs
-  std::vector<KeptField> kept_fields_;  // the same, for what the engine stores by itself
-  std::vector<Item*> order_;            // for the block's host_order
-  Arena order_bytes_;                   // of their values
+  ColumnSlots columns_;                         // the block's, for values on their way into fields
+  ColumnSlots shown_;                           // the block's, for the items of rows
+  std::vector<Value> shown_values_;             // of the group at hand
+  std::vector<Field*> fields_;                  // for the outputs
+  std::vector<std::optional<SlotItem>> items_;  // of the outputs that are items of rows
+  std::vector<KeptField> kept_fields_;          // the same, for what the engine stores by itself
+  std::vector<Item*> order_;                    // for the block's host_order
+  Arena order_bytes_;                           // of their values
   std::unique_ptr<Groups> groups_;
   std::vector<const Grouping*> groupings_;  // of these
   /// Whether a group's keys are asked of its own rows: those that groups give are equal to them, but may be
