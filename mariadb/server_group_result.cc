@@ -10,6 +10,7 @@
 #include "query/ordered_rows.h"
 #include "query/scanned_rows.h"
 #include "query_rows.h"
+#include "slot_item.h"
 #include "source_record.h"
 #include "variables.h"
 
@@ -27,7 +28,10 @@ class ServerGroupResult final : public BlockResult {
         run_(thd_, sources_, std::move(record)),
         rows_([this](bool by_program) { return open_rows(by_program); },
               [this] { return block_.join_in_other_order(run_); }) {
-    for (const Field* field : block_.read) read_.emplace_back(*field, sources_);
+    for (const Field* field : block_.read) {
+      read_.emplace_back(*field, sources_);
+      slots_.add(*field, false);
+    }
   }
 
   Sort sort() const override { return block_.keys.empty() ? Sort::None : Sort::All; }
@@ -40,7 +44,8 @@ class ServerGroupResult final : public BlockResult {
       if (field == nullptr) return false;
       // As in group_result.cc.
       if (sends_table() && shown.is_key && shown.item->maybe_null()) field->flags |= GROUP_FLAG;
-      shown_.push_back({shown.item, field});
+      // A reference would take the value from the field that it is stored in.
+      shown_.push_back({SlotItem(*shown.item->real_item(), slots_), field});
     }
     for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
       Item_sum& aggregate = *computed.aggregate;
@@ -83,6 +88,11 @@ class ServerGroupResult final : public BlockResult {
  private:
   /// A column or expression of the groups, whose value is that of the group's first row, and where it goes.
   struct Shown {
+    SlotItem item;
+    Field* field;
+  };
+  /// An aggregate, and the column that it goes to.
+  struct Extreme {
     Item* item;
     Field* field;
   };
@@ -168,7 +178,10 @@ class ServerGroupResult final : public BlockResult {
     for (bool first = true; has_row_ && rows_.rows().key() == group_; first = false) {
       begin_row(sources_);
       for (size_t i = 0; i < read_.size(); ++i) read_[i].write(rows_.rows().values()[i]);
-      if (first) store_shown();
+      if (first) {
+        for (size_t i = 0; i < slots_.size(); ++i) slots_[i].write(rows_.rows().values()[i]);
+        store_shown();
+      }
       for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
         if (first) computed.aggregate->aggregator_clear();
         if (computed.aggregate->aggregator_add()) return HA_ERR_INTERNAL_ERROR;
@@ -184,7 +197,7 @@ class ServerGroupResult final : public BlockResult {
   /// Readies the aggregates for what reads them.
   void finish_aggregates() {
     for (KeptText* const text : texts_) text->forget();
-    for (const Shown& extreme : extremes_) extreme.item->save_in_field(extreme.field, true);
+    for (const Extreme& extreme : extremes_) extreme.item->save_in_field(extreme.field, true);
     for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
       switch (computed.aggregate->sum_func()) {
         case Item_sum::SUM_FUNC:
@@ -203,26 +216,20 @@ class ServerGroupResult final : public BlockResult {
   }
 
   void store_shown() {
-    for (const Shown& shown : shown_) {
-      // Items of columns, and references, would take the value from the field that it is stored in.
-      Item& item = *shown.item->real_item();
-      if (item.type() == Item::FIELD_ITEM) {
-        item.save_org_in_field(shown.field, nullptr);
-      } else {
-        item.save_in_field(shown.field, true);
-      }
+    for (Shown& shown : shown_) {
+      const SlotItem::Pointed item(shown.item);
+      item->save_in_field(shown.field, true);
     }
   }
 
   int group_of_nothing() {
-    for (const SourceTables::Source& source : sources_.all()) mark_as_null_row(source.table);
+    slots_.clear();
     for (const ServerGroupsBlock::Computed& computed : block_.aggregates) {
       computed.aggregate->aggregator_clear();
       computed.aggregate->no_rows_in_result();
     }
     finish_aggregates();
     store_shown();
-    begin_row(sources_);
     return thd_.is_error() ? HA_ERR_INTERNAL_ERROR : 0;
   }
 
@@ -231,9 +238,10 @@ class ServerGroupResult final : public BlockResult {
   HailstoneHandler& reader_;
   THD& thd_;
   BlockRun run_;
-  std::vector<SourceField> read_;
+  std::vector<SourceField> read_;  // in the records, for the aggregates
+  ColumnSlots slots_;              // of the same columns, for what is shown
   std::vector<Shown> shown_;
-  std::vector<Shown> extremes_;   // aggregates, which go to columns
+  std::vector<Extreme> extremes_;
   std::vector<KeptText*> texts_;  // that stand for others
   QueryRows rows_;
   bool has_row_ = false;     // the next group's first one
