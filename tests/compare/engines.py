@@ -43,10 +43,7 @@ class Pair:
         self._connections = {}
         self.settings = []  # statements that brought the sessions to where they are
         for engine in engines:
-            # Without conversions: what the server sends, to the byte.
-            connection = pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4",
-                                         local_infile=True, conv={}, use_unicode=False)
-            self._connections[engine] = connection
+            connection = self._connections[engine] = self.connect(server)
             with connection.cursor() as cursor:
                 cursor.execute(f"CREATE OR REPLACE DATABASE in_{engine.lower()} CHARACTER SET utf8mb4")
                 cursor.execute(f"USE in_{engine.lower()}")
@@ -54,6 +51,11 @@ class Pair:
         self.statements = self.timed_out = 0
         self.history = []  # what both were told since begin_history(), behind the settings of before the first call
         self._lasting = None
+
+    @staticmethod
+    def connect(server):
+        """Without conversions: what the server sends, to the byte."""
+        return pymysql.connect(unix_socket=server.socket, user="root", autocommit=True, charset="utf8mb4", local_infile=True, conv={}, use_unicode=False)
 
     def close(self):
         for connection in self._connections.values():
@@ -98,7 +100,7 @@ class Pair:
                 return Answer(error, rows, affected, [], columns)
             try:
                 cursor.execute("SHOW WARNINGS")
-                warnings = [(int(code), message.decode("utf-8", "backslashreplace").replace(f"`in_{engine.lower()}`.", ""))
+                warnings = [(int(code), re.sub(f'[`"]in_{engine.lower()}[`"][.]', "", message.decode("utf-8", "backslashreplace")))
                             for _, code, message in cursor.fetchall()]
             except pymysql.MySQLError as failure:
                 raise Failure(f"the server went away after: {sql}") from failure

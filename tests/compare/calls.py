@@ -1,0 +1,156 @@
+"""Calls for the grid: of each function that docs/functions.md says the engine computes, by the name that its table has, and of others that stand beside them."""
+
+import os
+import re
+
+from program import PROJECT, Failure
+
+# A call is a template by the kind of its result: "n" a number, "t" a text, "d" a moment, "c" a truth. Its places are:
+# <w> <v> a whole number, with a sign or any; <e> a DECIMAL; <f> a floating-point number; <n> any of these; <k> a constant number; <i> a small whole one
+# <t> a text or bytes; <l> a constant text; <o> a pattern of LIKE; <r> a regular expression
+# <d> a moment; <m> a constant one; <u> a unit; <p> a format; <s> a TIME
+# <c> a truth; <x> any column; <j> a text that may be a document; <q> a path in it
+_PARTS = {name: ("n", [f"{name}(<d>)"]) for name in ["YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND", "TO_DAYS", "WEEKDAY", "DAYOFWEEK", "DAYOFYEAR"]}
+_COMPARISONS = {name: ("c", [f"<n> {name} <n>", f"<n> {name} <k>", f"<t> {name} <t>", f"<t> {name} <l>", f"<d> {name} <d>", f"<d> {name} <m>", f"<e> {name} <e>"])
+                for name in ["=", "<>", "<", "<=", ">", ">=", "<=>"]}
+
+COMPUTED = {
+    "+": ("n", ["<n> + <n>", "<n> + <k>", "<e> + <e>", "<w> + <w>"]),
+    "-": ("n", ["<n> - <n>", "<k> - <n>", "<e> - <e>", "- <n>", "<w> - <w>"]),
+    "*": ("n", ["<n> * <n>", "<n> * <k>", "<e> * <e>", "<w> * <i>"]),
+    "/": ("n", ["<n> / <n>", "<f> / <f>", "<f> / <n>", "<n> / <k>", "<e> / <e>"]),
+    "DIV": ("n", ["<n> DIV <n>", "<w> DIV <w>", "<w> DIV <k>", "<e> DIV <e>"]),
+    "MOD": ("n", ["<n> MOD <n>", "<w> % <w>", "MOD(<w>, <k>)", "<e> % <e>"]),
+    "an UNSIGNED result": ("n", ["<v> - <w>", "<v> + <k>", "<v> * <w>", "<v> DIV <w>"]),
+    "a DECIMAL or INT as DOUBLE": ("n", ["<e> + <f>", "<w> * <f>", "<f> - <n>", "<f> / <w>"]),
+    **_COMPARISONS,
+    "BETWEEN": ("c", ["<n> BETWEEN <n> AND <n>", "<n> NOT BETWEEN <k> AND <n>", "<t> BETWEEN <l> AND <t>", "<d> BETWEEN <m> AND <d>", "<e> BETWEEN <e> AND <k>"]),
+    "=, <, BETWEEN, IN, LIKE with constants": ("c", ["<t> LIKE <o>", "<t> NOT LIKE <o>", "<t> IN (<l>, <l>, <l>)", "<t> NOT IN (<l>, <t>)", "<t> BETWEEN <l> AND <l>"]),
+    "AND": ("c", ["(<c>) AND (<c>)", "(<c>) AND <n>"]),
+    "OR": ("c", ["(<c>) OR (<c>)", "(<c>) OR <n>"]),
+    "NOT": ("c", ["NOT (<c>)", "NOT <n>"]),
+    "IS TRUE": ("c", ["(<c>) IS TRUE", "(<c>) IS NOT TRUE", "(<c>) IS FALSE", "<n> IS TRUE", "(<c>) IS UNKNOWN"]),
+    "IS NULL": ("c", ["<n> IS NULL", "<t> IS NOT NULL", "<d> IS NULL", "(<c>) IS NULL", "<x> IS NULL"]),
+    "CASE WHEN": ("n", ["CASE WHEN <c> THEN <n> WHEN <c> THEN <n> ELSE <k> END", "CASE WHEN <c> THEN <e> END", "CASE <n> WHEN <n> THEN 1 WHEN <k> THEN 2 END"]),
+    "IF": ("n", ["IF(<c>, <n>, <n>)", "IF(<c>, <k>, <n>)"]),
+    "COALESCE": ("n", ["COALESCE(<n>, <n>, <k>)", "COALESCE(<e>, <e>)"]),
+    "IFNULL": ("n", ["IFNULL(<n>, <n>)", "IFNULL(<n>, <k>)"]),
+    "what is asked for once more": ("c", ["<n> IN (<n>, <n>, <k>)", "<n> + <n> IN (<k>, <n>, <w>)", "CONCAT(<t>, <t>) IN (<l>, <t>)"]),
+    "what may hold, where it is not known": ("c", ["<n> + <n> > <k> OR <n> IS NULL", "<w> * <w> < <k> OR (<c>)"]),
+    **_PARTS,
+    "EXTRACT": ("n", ["EXTRACT(<u> FROM <d>)"]),
+    "LAST_DAY": ("d", ["LAST_DAY(<d>)"]),
+    "DATE": ("d", ["DATE(<d>)"]),
+    "+ INTERVAL": ("d", ["<d> + INTERVAL <i> <u>", "<d> + INTERVAL <w> <u>"]),
+    "- INTERVAL": ("d", ["<d> - INTERVAL <i> <u>", "<d> - INTERVAL <w> <u>"]),
+    "DATE_ADD": ("d", ["DATE_ADD(<d>, INTERVAL <i> <u>)"]),
+    "DATE_SUB": ("d", ["DATE_SUB(<d>, INTERVAL <i> <u>)"]),
+    "ADDDATE": ("d", ["ADDDATE(<d>, <i>)", "ADDDATE(<d>, INTERVAL <i> <u>)"]),
+    "SUBDATE": ("d", ["SUBDATE(<d>, <i>)"]),
+    "TIMESTAMPDIFF": ("n", ["TIMESTAMPDIFF(<u>, <d>, <d>)", "TIMESTAMPDIFF(<u>, <d>, <m>)"]),
+    "DATE_FORMAT": ("t", ["DATE_FORMAT(<d>, <p>)"]),
+    "CONCAT": ("t", ["CONCAT(<t>, <t>)", "CONCAT(<t>, <l>, <t>)", "CONCAT(<t>, <w>)"]),
+    "CONCAT_WS": ("t", ["CONCAT_WS(<l>, <t>, <t>)", "CONCAT_WS(<t>, <t>, <l>, <t>)"]),
+    "SUBSTRING": ("t", ["SUBSTRING(<t>, <i>)", "SUBSTRING(<t>, <i>, <i>)", "SUBSTRING(<t>, <w>, <w>)", "MID(<t>, <i>, <i>)"]),
+    "LEFT": ("t", ["LEFT(<t>, <i>)", "LEFT(<t>, <w>)"]),
+    "RIGHT": ("t", ["RIGHT(<t>, <i>)", "RIGHT(<t>, <w>)"]),
+    "UPPER": ("t", ["UPPER(<t>)"]),
+    "UCASE": ("t", ["UCASE(<t>)"]),
+    "LOWER": ("t", ["LOWER(<t>)"]),
+    "LCASE": ("t", ["LCASE(<t>)"]),
+    "TRIM": ("t", ["TRIM(<t>)", "TRIM(BOTH <l> FROM <t>)", "TRIM(LEADING <l> FROM <t>)", "TRIM(TRAILING FROM <t>)"]),
+    "LTRIM": ("t", ["LTRIM(<t>)"]),
+    "RTRIM": ("t", ["RTRIM(<t>)"]),
+    "REPLACE": ("t", ["REPLACE(<t>, <l>, <l>)", "REPLACE(<t>, <t>, <l>)", "REPLACE(<t>, <t>, <t>)"]),
+    "LENGTH": ("n", ["LENGTH(<t>)"]),
+    "OCTET_LENGTH": ("n", ["OCTET_LENGTH(<t>)"]),
+    "CHAR_LENGTH": ("n", ["CHAR_LENGTH(<t>)"]),
+    "CHARACTER_LENGTH": ("n", ["CHARACTER_LENGTH(<t>)"]),
+    "INSTR": ("n", ["INSTR(<t>, <l>)", "INSTR(<t>, <t>)"]),
+    "LOCATE": ("n", ["LOCATE(<l>, <t>)", "LOCATE(<t>, <t>)", "LOCATE(<l>, <t>, <i>)"]),
+    "HEX": ("t", ["HEX(<t>)", "HEX(<w>)"]),
+    "an INT as a text": ("t", ["CONCAT(<w>, '')", "CONCAT_WS('-', <w>, <v>)", "LEFT(<w>, <i>)"]),
+}
+# Choices of texts and moments, and functions that the server computes.
+OTHERS = {
+    "CASE WHEN of texts": ("t", ["CASE WHEN <c> THEN <t> ELSE <t> END", "CASE WHEN <c> THEN <t> WHEN <c> THEN <l> END"]),
+    "IF of texts": ("t", ["IF(<c>, <t>, <t>)", "IF(<c>, <t>, NULL)"]),
+    "COALESCE of texts": ("t", ["COALESCE(<t>, <t>)", "IFNULL(<t>, <l>)"]),
+    "choices of moments": ("d", ["COALESCE(<d>, <d>)", "IF(<c>, <d>, <d>)", "IFNULL(<d>, <d>)", "CASE WHEN <c> THEN <d> ELSE <d> END"]),
+    "DATEDIFF": ("n", ["DATEDIFF(<d>, <d>)", "DATEDIFF(<d>, <m>)"]),
+    "NULLIF": ("n", ["NULLIF(<n>, <n>)", "NULLIF(<n>, <k>)"]),
+    "NULLIF of texts": ("t", ["NULLIF(<t>, <l>)"]),
+    "GREATEST": ("n", ["GREATEST(<n>, <n>)", "GREATEST(<e>, <e>)"]),
+    "LEAST": ("n", ["LEAST(<n>, <n>)", "LEAST(<w>, <k>)"]),
+    "ROUND": ("n", ["ROUND(<n>)", "ROUND(<n>, <i>)", "ROUND(<e>, <i>)"]),
+    "TRUNCATE": ("n", ["TRUNCATE(<n>, <i>)", "TRUNCATE(<e>, <i>)"]),
+    "FLOOR": ("n", ["FLOOR(<n>)", "FLOOR(<e>)"]),
+    "CEILING": ("n", ["CEILING(<n>)", "CEIL(<e>)"]),
+    "ABS": ("n", ["ABS(<n>)", "ABS(<e>)"]),
+    "SIGN": ("n", ["SIGN(<n>)"]),
+    "bits": ("n", ["<n> & <n>", "<w> | <v>", "<n> | <n>", "<n> ^ <w>", "<n> << <i>", "<v> >> <i>", "<n> >> <i>", "~ <w>", "BIT_COUNT(<w>)"]),
+    "XOR": ("c", ["(<c>) XOR (<c>)"]),
+    "SQRT": ("n", ["SQRT(<n>)"]),
+    "POW": ("n", ["POW(<f>, <i>)", "POW(<w>, 2)"]),
+    "CAST to a number": ("n", ["CAST(<n> AS SIGNED)", "CAST(<n> AS UNSIGNED)", "CAST(<t> AS SIGNED)", "CAST(<n> AS DECIMAL(20,5))", "CAST(<e> AS DOUBLE)", "CAST(<t> AS DECIMAL(12,3))"]),
+    "CAST to a text": ("t", ["CAST(<n> AS CHAR)", "CAST(<t> AS CHAR(3))", "CAST(<t> AS BINARY(4))", "CONVERT(<t> USING utf8mb4)", "CAST(<d> AS CHAR)"]),
+    "CAST to a moment": ("d", ["CAST(<d> AS DATE)", "CAST(<d> AS DATETIME)", "CAST(<d> AS DATETIME(3))"]),
+    "TIME": ("n", ["TIME(<d>) IS NULL", "HOUR(TIME(<d>))", "HOUR(ADDTIME(<s>, '1:00'))", "MINUTE(ADDTIME(<d>, '1:00'))"]),
+    "COLLATE": ("c", ["(<t>) COLLATE utf8mb4_bin = <l>"]),
+    "COLUMN_CREATE": ("n", ["LENGTH(COLUMN_CREATE('a', <n>))"]),
+    "TO_SECONDS": ("n", ["TO_SECONDS(<d>)"]),
+    "UNIX_TIMESTAMP": ("n", ["UNIX_TIMESTAMP(<d>)"]),
+    "FROM_UNIXTIME": ("d", ["FROM_UNIXTIME(<i>)", "FROM_UNIXTIME(<w>)"]),
+    "FROM_DAYS": ("d", ["FROM_DAYS(<w>)", "FROM_DAYS(730000 + <i>)"]),
+    "MAKEDATE": ("d", ["MAKEDATE(<w>, <i>)"]),
+    "DAYOFMONTH": ("n", ["DAYOFMONTH(<d>)"]),
+    "WEEK": ("n", ["WEEK(<d>)", "WEEK(<d>, 3)", "YEARWEEK(<d>)", "WEEKOFYEAR(<d>)"]),
+    "names of days": ("t", ["DAYNAME(<d>)", "MONTHNAME(<d>)"]),
+    "TIMESTAMPADD": ("d", ["TIMESTAMPADD(<u>, <i>, <d>)"]),
+    "CONVERT_TZ": ("d", ["CONVERT_TZ(<d>, 'MET', '+00:00')"]),
+    "LPAD": ("t", ["LPAD(<t>, 6, <l>)", "RPAD(<t>, 6, <l>)", "LPAD(<w>, 12, '0')"]),
+    "REVERSE": ("t", ["REVERSE(<t>)"]),
+    "REPEAT": ("t", ["REPEAT(<t>, <i>)", "SPACE(<i>)"]),
+    "INSERT": ("t", ["INSERT(<t>, <i>, <i>, <l>)"]),
+    "SUBSTRING_INDEX": ("t", ["SUBSTRING_INDEX(<t>, <l>, <i>)", "SUBSTRING_INDEX(<t>, ' ', <i>)"]),
+    "ASCII": ("n", ["ASCII(<t>)", "ORD(<t>)"]),
+    "STRCMP": ("n", ["STRCMP(<t>, <t>)"]),
+    "FIELD": ("n", ["FIELD(<t>, <l>, <l>)", "FIND_IN_SET(<l>, <t>)"]),
+    "ELT": ("t", ["ELT(<i>, <t>, <l>, <t>)"]),
+    "QUOTE": ("t", ["QUOTE(<t>)"]),
+    "checksums": ("t", ["MD5(<t>)", "SHA1(<t>)", "SHA2(<t>, 256)", "CRC32(<t>)", "TO_BASE64(<t>)", "UNHEX(HEX(<t>))"]),
+    "FORMAT": ("t", ["FORMAT(<n>, 2)"]),
+    "CONV": ("t", ["CONV(<w>, 10, 16)", "BIN(<w>)", "OCT(<w>)", "CHAR(97 + (<i>) USING utf8mb4)"]),
+    "REGEXP": ("c", ["<t> REGEXP <r>", "<t> NOT REGEXP <r>"]),
+    "REGEXP_REPLACE": ("t", ["REGEXP_REPLACE(<t>, <r>, <l>)"]),
+    "REGEXP_SUBSTR": ("t", ["REGEXP_SUBSTR(<t>, <r>)"]),
+    "REGEXP_INSTR": ("n", ["REGEXP_INSTR(<t>, <r>)"]),
+    "JSON_VALUE": ("t", ["JSON_VALUE(<j>, <q>)", "JSON_QUERY(<j>, <q>)"]),
+    "JSON_EXTRACT": ("t", ["JSON_EXTRACT(<j>, <q>)", "JSON_UNQUOTE(JSON_EXTRACT(<j>, <q>))"]),
+    "JSON_VALID": ("c", ["JSON_VALID(<j>)", "JSON_EXISTS(<j>, <q>)", "JSON_CONTAINS_PATH(<j>, 'one', <q>)"]),
+    "JSON_LENGTH": ("n", ["JSON_LENGTH(<j>)"]),
+    "JSON_TYPE": ("t", ["JSON_TYPE(<j>)", "JSON_UNQUOTE(<t>)", "JSON_QUOTE(<t>)"]),
+    "of spans": ("n", ["TIME_TO_SEC(<s>)", "HOUR(<s>)", "SECOND(<s>)", "EXTRACT(HOUR_SECOND FROM <s>)"]),
+    "of other types": ("n", ["<y> + 0", "<y> = <k>", "LENGTH(<y>)", "<y> IS NULL", "COALESCE(<y>, 5) + 0", "<y> > <w>", "<y> * <f>"]),
+    "of other types as texts": ("t", ["CONCAT(<y>, '')", "HEX(<y>)", "LEFT(<y>, <i>)", "IF(<c>, <y>, 'x')", "CONCAT(<e>, <f>)", "CONCAT(<s>)"]),
+}
+CALLS = {**COMPUTED, **OTHERS}
+PLACE = re.compile(r"<([a-z])>")
+
+
+def names_of_table():
+    """Of the functions that the engine computes, by docs/functions.md: a unit test holds that to the engine's own table."""
+    with open(os.path.join(PROJECT, "docs", "functions.md"), encoding="utf-8") as page:
+        rows = re.findall(r"^\| (.+?) \| .* \| .* \|.*\|$", page.read().partition("| function |")[2].partition("\n\n")[0], re.M)
+    if len(rows) < 2:
+        raise Failure("docs/functions.md has no table of functions")
+    names = []
+    for row in rows[1:]:
+        names += [row] if row in COMPUTED else row.split(", ")
+    return names
+
+
+def check_names():
+    """Whatever the table names is met by a call here."""
+    if missing := sorted(set(names_of_table()) - set(COMPUTED)):
+        raise Failure(f"the engine computes {', '.join(missing)} (docs/functions.md), of which tests/compare/calls.py has no call: add one")
