@@ -8,6 +8,7 @@
 #include "evaluated_items.h"
 #include "group_table.h"
 #include "item_parts.h"
+#include "mean_digits.h"
 #include "statement_items.h"
 
 namespace hailstone {
@@ -168,10 +169,12 @@ class ServerGroupsTranslator {
       case Item_sum::MIN_FUNC:
       case Item_sum::MAX_FUNC:
         return may_outgrow_type(*aggregate.get_arg(0)) || has_form_of_column(aggregate);
-      case Item_sum::SUM_FUNC:
-      case Item_sum::SUM_DISTINCT_FUNC:
       case Item_sum::AVG_FUNC:
       case Item_sum::AVG_DISTINCT_FUNC:
+        if (mean_may_lack_digits(*aggregate.get_arg(0), aggregate)) return true;
+        [[fallthrough]];
+      case Item_sum::SUM_FUNC:
+      case Item_sum::SUM_DISTINCT_FUNC:
         return sum_may_outgrow_type(*aggregate.get_arg(0));
       default:
         return false;
