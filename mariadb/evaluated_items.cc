@@ -19,9 +19,9 @@ bool is_known_function(std::string_view name) {
   static const std::unordered_set<std::string_view> names{
       // Comparisons, conditions, choices.
       "=", "<=>", ">=", ">", "<=", "<", "<>", "between", "in", "like", "regexp", "isnull", "isnotnull",
-      "istrue", "isnottrue", "isfalse", "isnotfalse", "xor", "not", "and", "or", "multiple equal", "strcmp",
-      "interval", "coalesce", "ifnull", "if", "nvl2", "nullif", "case", "decode", "least", "greatest",
-      "field", "find_in_set", "last_value",
+      "istrue", "isnottrue", "isfalse", "isnotfalse", "xor", "not", "and", "or", "strcmp", "interval",
+      "coalesce", "ifnull", "if", "nvl2", "nullif", "case", "decode", "least", "greatest", "field",
+      "find_in_set", "last_value",
       // Numbers.
       "+", "-", "*", "/", "DIV", "MOD", "%", "|", "&", "^", "<<", ">>", "~", "neg", "abs", "sign", "ceiling",
       "floor", "round", "truncate", "exp", "ln", "log", "log2", "log10", "sqrt", "pow", "acos", "asin",
