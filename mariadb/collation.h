@@ -30,4 +30,9 @@ bool sorts_as_it_compares(const Item& item);
 /// Finds them by the id in a table definition, loading a character set of the server where need be.
 const CollationResolver& mariadb_collations();
 
+/// Of whole texts of this character set; null: the engine does not know it.
+inline const Collation* collation_of(const CHARSET_INFO& charset) {
+  return mariadb_collations().resolve(collation_id(charset, 0)).value_or(nullptr);
+}
+
 }  // namespace hailstone

@@ -9,6 +9,7 @@
 #include "decimal_numbers.h"
 #include "item_parts.h"
 #include "query/rollup_groups.h"
+#include "select_functions.h"
 #include "source_tables.h"
 #include "variables.h"
 
@@ -69,6 +70,13 @@ void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
   kept_fields_.clear();
   for (const Field* field : fields_)
     kept_fields_.push_back(field == nullptr ? KeptField() : KeptField(*field));
+  for (RowExpression& expression : block_.computed) {
+    if (!expression.is_moment || expression.kind != ServerValue::Image ||
+        MomentFormat::of(*fields_[expression.output]))
+      continue;
+    expression.number.reset();
+    expression.is_moment = false;
+  }
 }
 
 void GroupRows::end() {
@@ -373,6 +381,9 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   const RowExpression& expression = block_.computed[from.number];
   if (!is_number_by_program(expression)) {
     kept_fields_[place].write(value);
+  } else if (expression.is_moment) {
+    const int64_t moment = native_signed(value.integer, sizeof(int64_t));
+    kept_fields_[place].write(Value::of(MomentFormat::of(field)->stored(moment)));
   } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
     field.store(native_double(value.integer));
   } else {

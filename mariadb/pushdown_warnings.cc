@@ -29,12 +29,23 @@ bool takes_anything(std::string_view name) {
 
 /// Functions that take numbers, and text only as it is: constants are converted once.
 bool takes_numbers(std::string_view name) {
-  static const Names names{"+",          "-",    "*",        "neg",   "abs",       "ceiling", "floor",
-                           "round",      "sign", "truncate", "least", "greatest",  "&",       "|",
-                           "^",          "~",    "<<",       ">>",    "bit_count", "if",      "case",
-                           "nullif",     "not",  "<not>",    "xor",   "istrue",    "isfalse", "isnottrue",
-                           "isnotfalse", "and",  "or"};
+  static const Names names{"+",       "-",         "*",          "neg",      "abs",   "ceiling",
+                           "floor",   "round",     "sign",       "truncate", "least", "greatest",
+                           "if",      "case",      "nullif",     "not",      "<not>", "istrue",
+                           "isfalse", "isnottrue", "isnotfalse", "and",      "or"};
   return names.contains(name);
+}
+
+/// Functions of whole numbers; others are converted to one, which warns of those beyond 64 bits.
+bool takes_whole_numbers(std::string_view name) {
+  static const Names names{"&", "|", "^", "~", "<<", ">>", "bit_count", "xor"};
+  return names.contains(name);
+}
+bool are_all_whole(const Item_func& function) {
+  Item** const arguments = function.arguments();
+  return std::all_of(arguments, arguments + function.argument_count(), [](const Item* argument) {
+    return argument->const_item() || argument->cmp_type() == INT_RESULT;
+  });
 }
 
 /// Functions of times.
@@ -155,6 +166,7 @@ bool is_silent(const THD& thd, const Item_func& function) {
   if (takes_beginning(name)) return are_all(function, Kind::Number, 1);
   if (takes_times(name)) return are_all(function, Kind::Time);
   if (divides(name)) return are_all(function, Kind::Number) && !may_divide_by_zero(thd, function);
+  if (takes_whole_numbers(name)) return are_all_whole(function);
   return takes_numbers(name) && are_all(function, Kind::Number);
 }
 
@@ -229,7 +241,7 @@ bool takes_texts_for_numbers(const Item_func& function) {
   if (!number || !text) return false;
   const std::string_view name = function.func_name();
   return compares_values(function) || divides(name) ||
-         (takes_numbers(name) && kind_of(function) == Kind::Number);
+         ((takes_numbers(name) || takes_whole_numbers(name)) && kind_of(function) == Kind::Number);
 }
 
 bool compares_texts_with_times(const Item_func& function) {

@@ -313,8 +313,7 @@ bool stores_text_as_it_is(const Item& item) {
 
 std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
   if (!can_be_evaluated(item)) return std::nullopt;
-  RowExpression expression{
-      .item = &item, .number = std::nullopt, .kind = kind, .output = RowExpression::none};
+  RowExpression expression{.item = &item, .number = std::nullopt, .kind = kind};
   if (is_number(item) && !(kind == ServerValue::Image && is_rounded_when_stored(item))) {
     const Program program = *block_.values;
     expression.number = NumberTranslator(block_.columns, *block_.values).number(item);
@@ -331,6 +330,10 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
              stores_text_as_it_is(item)) {
     if (const auto text = NumberTranslator(block_.columns, *block_.values).text(item))
       expression.number = Number{*text, 0};
+  } else if (kind == ServerValue::Presence || kind == ServerValue::Time || kind == ServerValue::Image) {
+    const auto moment = NumberTranslator(block_.columns, *block_.values).moment_as_value(item);
+    if (moment) expression.number = Number{*moment, 0};
+    expression.is_moment = moment.has_value();
   }
   // What is stored in a field is the field's own; and of what warns the server does so each time.
   const bool is_own = kind == ServerValue::Image || may_warn(thd_, item);
@@ -608,7 +611,13 @@ class RowBlock::Opening {
       if (by_program_ && expression.number && !is_text) {
         computation.values = block_.values;
         computation.columns.push_back(Computation::Column::of(*block_.values, expression.number->result));
-        of_failures.push_back({.item = expression.item, .kind = ServerValue::Number});
+        ServerExpressions::Value of_failure{.item = expression.item, .kind = ServerValue::Number};
+        if (expression.is_moment) {
+          of_failure.kind = expression.kind;
+          if (expression.kind == ServerValue::Image) of_failure.field = image(expression);
+          of_failure.is_moment = true;
+        }
+        of_failures.push_back(of_failure);
         continue;
       }
       Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;

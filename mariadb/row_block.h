@@ -44,8 +44,9 @@ struct BlockStatement {
 /// Something that is computed of each row.
 struct RowExpression {
   Item* item = nullptr;
-  /// In the block's program, a number or a text; without one the server evaluates the item.
+  /// In the block's program, a number, a text or a moment; without one the server evaluates the item.
   std::optional<Number> number;
+  bool is_moment = false;
   ServerValue kind = ServerValue::Presence;  // as what, when the server does
   static constexpr size_t none = ~size_t{0};
   size_t output = none;  // Image: whose field it is stored in

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <optional>
 
+#include "decimal_numbers.h"
 #include "expression/moment.h"
+#include "local_time.h"
 #include "record.h"
 
 namespace hailstone {
@@ -36,12 +38,6 @@ class DecimalNumber final : public ColumnFunction {
 };
 
 constexpr uint bytes_of_moment = 5, bytes_of_seconds = 4;
-
-/// The connection's. Noted, as the server does for a statement that it evaluates.
-const Time_zone& zone_of_statement() {
-  current_thd->used |= THD::TIME_ZONE_USED;
-  return *current_thd->variables.time_zone;
-}
 
 struct Day {
   uint64_t year = 0, month = 0, day = 0;
@@ -117,101 +113,80 @@ class PartOfTime final : public ColumnFunction {
   const interval_type unit_;
 };
 
-/// Of a DATETIME's, or a TIMESTAMP's, fraction of seconds of so many bytes.
-uint64_t microseconds_of(uint64_t value, uint fraction) {
-  constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};  // that it counts
-  return (value & ((uint64_t{1} << 8 * fraction) - 1)) * microseconds[fraction];
+/// How many microseconds a fraction of seconds of so many bytes counts.
+uint64_t unit_of_fraction(uint bytes) {
+  constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};
+  return microseconds[bytes];
 }
 
-/// As the library has it: a DATETIME's bits are in that order.
+/// Of a DATETIME's, or a TIMESTAMP's, fraction of seconds of so many bytes.
+uint64_t microseconds_of(uint64_t value, uint fraction) {
+  return (value & ((uint64_t{1} << 8 * fraction) - 1)) * unit_of_fraction(fraction);
+}
+
+constexpr unsigned bits_of_microseconds = 24;
+constexpr uint64_t offset_of_moments = 0x80'0000'0000;
+
 class Moment final : public ColumnFunction {
  public:
-  /// `fraction`: bytes of a DATETIME's fraction of seconds; none: a DATE.
-  explicit Moment(std::optional<uint> fraction) : fraction_(fraction) {}
+  explicit Moment(MomentFormat format) : format_(format) {}
 
-  std::optional<int64_t> of(const Value& value) const override {
-    return fraction_ ? of_moment(value.integer) : of_day(value.integer);
-  }
+  std::optional<int64_t> of(const Value& value) const override { return format_.moment(value.integer); }
 
   void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const override {
-    if (fraction_) {
-      for (size_t row = 0; row < ordered.size(); ++row) to[row] = of_moment(ordered[row]);
-    } else {
-      for (size_t row = 0; row < ordered.size(); ++row) to[row] = of_day(ordered[row]);
-    }
+    for (size_t row = 0; row < ordered.size(); ++row) to[row] = format_.moment(ordered[row]);
     std::fill_n(unknown, ordered.size(), uint8_t{0});
   }
 
  private:
-  static constexpr unsigned bits_of_microseconds = 24;
-
-  static int64_t of_day(uint64_t value) {
-    return hailstone::moment_of({.year = value >> 9, .month = value >> 5 & 15, .day = value & 31});
-  }
-  int64_t of_moment(uint64_t value) const {
-    const uint64_t moment = (value >> 8 * *fraction_) - 0x80'0000'0000;
-    return static_cast<int64_t>(moment << bits_of_microseconds | microseconds_of(value, *fraction_));
-  }
-
-  const std::optional<uint> fraction_;
+  const MomentFormat format_;
 };
 
-/// Of a TIMESTAMP, seconds since 1970 in UTC, what is said of it in a time zone. Time zones are never
-/// changed, and live as long as the server.
+/// Seconds since 1970 in UTC, times a power of ten.
+class SecondsOfTimestamp final : public ColumnFunction {
+ public:
+  SecondsOfTimestamp(uint fraction, uint digits) : fraction_(fraction), digits_(digits) {}
+
+  std::optional<int64_t> of(const Value& value) const override {
+    constexpr uint digits_of_microseconds = 6;
+    const auto second = static_cast<int64_t>(value.integer >> 8 * fraction_);
+    if (second == 0) return std::nullopt;  // the zero of dates: of a column it is 0, of a view's NULL
+    const auto microseconds = static_cast<int64_t>(microseconds_of(value.integer, fraction_));
+    return second * int64_powers_of_ten[digits_] +
+           microseconds / int64_powers_of_ten[digits_of_microseconds - digits_];
+  }
+
+ private:
+  const uint fraction_, digits_;
+};
+
+/// Of a TIMESTAMP, seconds since 1970 in UTC, what is said of it in a time zone.
 class OfTimestamp : public ColumnFunction {
  public:
   /// `fraction`: bytes of its fraction of seconds.
   OfTimestamp(uint fraction, const Time_zone& zone) : fraction_(fraction), zone_(zone) {}
 
   std::optional<int64_t> of(const Value& value) const final {
-    const int64_t moment = seconds_of(value.integer);
-    if (moment == 0) return std::nullopt;  // the zero of dates
-    return of_local(moment + offset(moment), fraction_of(value.integer));
+    int64_t number = 0;
+    uint8_t unknown = 0;
+    of_all({&value.integer, 1}, &number, &unknown);
+    return unknown != 0 ? std::nullopt : std::optional(number);
   }
 
-  /// The zone is asked once for all values of a quarter of an hour.
   void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const final {
-    std::array<Quarter, 64> quarters;
+    LocalTime local(zone_);
     for (size_t row = 0; row < ordered.size(); ++row) {
-      const int64_t moment = seconds_of(ordered[row]);
-      unknown[row] = moment == 0 ? 1 : 0;
-      const int64_t number = moment / seconds_of_quarter;
-      Quarter& quarter = quarters[static_cast<size_t>(number) % quarters.size()];
-      if (quarter.number != number) quarter = quarter_of(number);
-      to[row] =
-          of_local(moment + (quarter.is_even ? quarter.offset : offset(moment)), fraction_of(ordered[row]));
+      const auto second = static_cast<int64_t>(ordered[row] >> 8 * fraction_);
+      unknown[row] = second == 0 ? 1 : 0;  // the zero of dates
+      to[row] = of_local(local.at(second), microseconds_of(ordered[row], fraction_));
     }
   }
 
  protected:
-  static constexpr int64_t seconds_of_day = 86'400;
   /// Seconds since 1970 as the zone's clocks count them, and microseconds besides.
   virtual int64_t of_local(int64_t seconds, uint64_t microseconds) const = 0;
 
  private:
-  static constexpr int64_t seconds_of_quarter = 900;
-  struct Quarter {
-    int64_t number = -1;
-    int64_t offset = 0;
-    bool is_even = false;  // no clock is put on or back in it
-  };
-
-  int64_t seconds_of(uint64_t ordered) const { return static_cast<int64_t>(ordered >> 8 * fraction_); }
-  uint64_t fraction_of(uint64_t ordered) const { return microseconds_of(ordered, fraction_); }
-  /// How many seconds the zone's clocks are ahead of UTC.
-  int64_t offset(int64_t moment) const {
-    MYSQL_TIME local;
-    zone_.gmt_sec_to_TIME(&local, static_cast<my_time_t>(moment));
-    const std::chrono::sys_days day(std::chrono::year(static_cast<int>(local.year)) /
-                                    std::chrono::month(local.month) / std::chrono::day(local.day));
-    return int64_t{day.time_since_epoch().count()} * seconds_of_day + local.hour * 3600 + local.minute * 60 +
-           local.second - moment;
-  }
-  Quarter quarter_of(int64_t number) const {
-    const int64_t first = offset(number * seconds_of_quarter);
-    return {number, first, first == offset((number + 1) * seconds_of_quarter - 1)};
-  }
-
   const uint fraction_;
   const Time_zone& zone_;
 };
@@ -224,7 +199,7 @@ class PartOfTimestamp final : public OfTimestamp {
  private:
   int64_t of_local(int64_t local, uint64_t) const override {
     const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds(local));
-    const auto seconds = static_cast<uint64_t>(local - int64_t{days.count()} * seconds_of_day);
+    const auto seconds = static_cast<uint64_t>(local - int64_t{days.count()} * seconds_of_a_day);
     const uint64_t time = seconds / 3600 << 12 | seconds / 60 % 60 << 6 | seconds % 60;
     if (unit_ == INTERVAL_HOUR || unit_ == INTERVAL_MINUTE || unit_ == INTERVAL_SECOND)
       return part_of(unit_, {}, time);
@@ -244,16 +219,7 @@ class MomentOfTimestamp final : public OfTimestamp {
 
  private:
   int64_t of_local(int64_t local, uint64_t microseconds) const override {
-    const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds(local));
-    const auto seconds = static_cast<uint64_t>(local - int64_t{days.count()} * seconds_of_day);
-    const std::chrono::year_month_day date{std::chrono::sys_days(days)};
-    return moment_of({.year = static_cast<uint64_t>(static_cast<int>(date.year())),
-                      .month = static_cast<unsigned>(date.month()),
-                      .day = static_cast<unsigned>(date.day()),
-                      .hour = seconds / 3600,
-                      .minute = seconds / 60 % 60,
-                      .second = seconds % 60,
-                      .microsecond = microseconds});
+    return moment_of_seconds(local, microseconds);
   }
 };
 
@@ -270,20 +236,98 @@ std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_ty
   if (!PartOfTime::knows(unit, has_time || is_timestamp)) return nullptr;
   if (is_timestamp) {
     return std::make_shared<PartOfTimestamp>(field->pack_length() - bytes_of_seconds, unit,
-                                             zone_of_statement());
+                                             zone_of_statement(*current_thd));
   }
   std::optional<uint> fraction;
   if (has_time) fraction = field->pack_length() - bytes_of_moment;
   return std::make_shared<PartOfTime>(fraction, unit);
 }
 
+const Time_zone& zone_of_statement(THD& thd) {
+  thd.used |= THD::TIME_ZONE_USED;
+  return *thd.variables.time_zone;
+}
+
+std::optional<MomentFormat> MomentFormat::of(const Field& field) {
+  switch (field.real_type()) {
+    case MYSQL_TYPE_NEWDATE:
+      return MomentFormat(Form::Day, 0);
+    case MYSQL_TYPE_DATETIME2:
+      return MomentFormat(Form::Bits, field.pack_length() - bytes_of_moment);
+    case MYSQL_TYPE_DATETIME:
+      return MomentFormat(field.decimals() == 0 ? Form::Digits : Form::Multiple, field.decimals());
+    default:
+      return std::nullopt;
+  }
+}
+
+int64_t MomentFormat::moment(uint64_t stored) const {
+  switch (form_) {
+    case Form::Day:
+      return moment_of({.year = stored >> 9, .month = stored >> 5 & 15, .day = stored & 31});
+    case Form::Bits: {
+      const uint64_t moment = (stored >> 8 * digits_) - offset_of_moments;
+      return static_cast<int64_t>(moment << bits_of_microseconds | microseconds_of(stored, digits_));
+    }
+    case Form::Digits: {
+      const uint64_t day = stored / 1'000'000;
+      return moment_of({.year = day / 10'000,
+                        .month = day / 100 % 100,
+                        .day = day % 100,
+                        .hour = stored / 10'000 % 100,
+                        .minute = stored / 100 % 100,
+                        .second = stored % 100});
+    }
+    case Form::Multiple: {
+      const auto unit = static_cast<uint64_t>(int64_powers_of_ten[digits_]);
+      const uint64_t second = stored / unit, day = second / uint64_t{seconds_of_a_day};
+      return moment_of({.year = day / 32 / 13,
+                        .month = day / 32 % 13,
+                        .day = day % 32,
+                        .hour = second / 3600 % 24,
+                        .minute = second / 60 % 60,
+                        .second = second % 60,
+                        .microsecond = stored % unit * (1'000'000 / unit)});
+    }
+  }
+  return 0;
+}
+
+uint64_t MomentFormat::stored(int64_t moment) const {
+  const MomentParts parts = parts_of(moment);
+  switch (form_) {
+    case Form::Day:
+      return parts.year << 9 | parts.month << 5 | parts.day;
+    case Form::Bits: {
+      const uint64_t whole = (static_cast<uint64_t>(moment) >> bits_of_microseconds) + offset_of_moments;
+      if (digits_ == 0) return whole;
+      return whole << 8 * digits_ | parts.microsecond / unit_of_fraction(digits_);
+    }
+    case Form::Digits:
+      return ((((parts.year * 100 + parts.month) * 100 + parts.day) * 100 + parts.hour) * 100 +
+              parts.minute) *
+                 100 +
+             parts.second;
+    case Form::Multiple: {
+      const uint64_t day = (parts.year * 13 + parts.month) * 32 + parts.day;
+      const uint64_t second = ((day * 24 + parts.hour) * 60 + parts.minute) * 60 + parts.second;
+      const auto unit = static_cast<uint64_t>(int64_powers_of_ten[digits_]);
+      return second * unit + parts.microsecond / (1'000'000 / unit);
+    }
+  }
+  return 0;
+}
+
+std::shared_ptr<const ColumnFunction> seconds_of_timestamp(PlainField field) {
+  return std::make_shared<SecondsOfTimestamp>(field->pack_length() - bytes_of_seconds, field->decimals());
+}
+
 std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field) {
-  const auto type = field->real_type();
-  if (type == MYSQL_TYPE_NEWDATE) return std::make_shared<Moment>(std::nullopt);
-  if (type == MYSQL_TYPE_TIMESTAMP2)
-    return std::make_shared<MomentOfTimestamp>(field->pack_length() - bytes_of_seconds, zone_of_statement());
-  if (type != MYSQL_TYPE_DATETIME2) return nullptr;
-  return std::make_shared<Moment>(field->pack_length() - bytes_of_moment);
+  if (field->real_type() == MYSQL_TYPE_TIMESTAMP2)
+    return std::make_shared<MomentOfTimestamp>(field->pack_length() - bytes_of_seconds,
+                                               zone_of_statement(*current_thd));
+  const auto format = MomentFormat::of(*field);
+  return format ? std::make_shared<Moment>(*format) : nullptr;
 }
 
 }  // namespace hailstone

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "expression/program.h"
 #include "plain_field.h"
@@ -19,6 +20,37 @@ std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& fi
 /// column, or of a TIMESTAMP in the connection's time zone; not told of a day that is none, as the year's or
 /// month's or its own number is 0. Null: there is no such function of this column.
 std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_type unit);
+
+/// The connection's time zone. Noted, as the server does for a statement that it evaluates.
+const Time_zone& zone_of_statement(THD& thd);
+
+/// How a field of DATE or DATETIME has a moment (expression/moment.h), also of a day that is none. The
+/// server's temporary tables have other forms of DATETIME than its tables.
+class MomentFormat {
+ public:
+  /// Nothing: the field is of another type or form.
+  static std::optional<MomentFormat> of(const Field& field);
+  /// That of the server's own packed times, by which it sorts.
+  static MomentFormat packed() { return {Form::Multiple, 6}; }
+  /// `stored`: as the library stores the field.
+  int64_t moment(uint64_t stored) const;
+  /// Of a moment that the field has room for.
+  uint64_t stored(int64_t moment) const;
+
+ private:
+  enum class Form : uint8_t {
+    Day,       // day, month and year, in 5, 4 and 15 bits from the lowest one on
+    Bits,      // a moment's, with `digits_` bytes of its fraction
+    Digits,    // 20240229235959
+    Multiple,  // of each part's greatest number; seconds with `digits_` digits of their fraction
+  };
+  MomentFormat(Form form, uint digits) : form_(form), digits_(digits) {}
+  Form form_;
+  uint digits_;
+};
+
+/// What UNIX_TIMESTAMP() has of a TIMESTAMP column, times 10^decimals.
+std::shared_ptr<const ColumnFunction> seconds_of_timestamp(PlainField field);
 
 /// The moment (expression/moment.h) that a DATE or DATETIME column has, also of a day that is none; or
 /// a TIMESTAMP in the connection's time zone, but for the zero of dates. Null: of another column.

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 
 #include "expression/moment.h"
@@ -74,7 +75,7 @@ std::optional<MomentUnit> unit_of(interval_type unit) {
   }
 }
 
-/// What EXTRACT tells of a moment.
+/// What EXTRACT tells of a moment; weeks are another matter.
 std::optional<MomentPart> part_of(interval_type unit) {
   switch (unit) {
     case INTERVAL_YEAR:
@@ -93,19 +94,43 @@ std::optional<MomentPart> part_of(interval_type unit) {
       return MomentPart::Minute;
     case INTERVAL_SECOND:
       return MomentPart::Second;
+    case INTERVAL_MICROSECOND:
+      return MomentPart::Microsecond;
+    case INTERVAL_DAY_HOUR:
+      return MomentPart::DayHour;
+    case INTERVAL_DAY_MINUTE:
+      return MomentPart::DayMinute;
+    case INTERVAL_DAY_SECOND:
+      return MomentPart::DaySecond;
+    case INTERVAL_DAY_MICROSECOND:
+      return MomentPart::DayMicrosecond;
+    case INTERVAL_HOUR_MINUTE:
+      return MomentPart::HourMinute;
+    case INTERVAL_HOUR_SECOND:
+      return MomentPart::HourSecond;
+    case INTERVAL_HOUR_MICROSECOND:
+      return MomentPart::HourMicrosecond;
+    case INTERVAL_MINUTE_SECOND:
+      return MomentPart::MinuteSecond;
+    case INTERVAL_MINUTE_MICROSECOND:
+      return MomentPart::MinuteMicrosecond;
+    case INTERVAL_SECOND_MICROSECOND:
+      return MomentPart::SecondMicrosecond;
     default:
       return std::nullopt;
   }
 }
 
+/// Whether nothing but the day is looked at.
 bool is_of_day(MomentPart part) {
-  return part != MomentPart::Hour && part != MomentPart::Minute && part != MomentPart::Second;
+  return part < MomentPart::Hour ||
+         (part > MomentPart::SecondMicrosecond && part != MomentPart::MomentNumber);
 }
 
 /// What a function tells of the moment that is its only argument; nothing: it is another one.
 std::optional<MomentPart> part_of(Item_func& function) {
   if (const auto* const extract = dynamic_cast<Item_extract*>(&function)) return part_of(extract->int_type);
-  static constexpr std::array<std::pair<std::string_view, MomentPart>, 11> names{
+  static constexpr std::array<std::pair<std::string_view, MomentPart>, 13> names{
       {{"year", MomentPart::Year},
        {"quarter", MomentPart::Quarter},
        {"month", MomentPart::Month},
@@ -113,6 +138,8 @@ std::optional<MomentPart> part_of(Item_func& function) {
        {"hour", MomentPart::Hour},
        {"minute", MomentPart::Minute},
        {"second", MomentPart::Second},
+       {"microsecond", MomentPart::Microsecond},
+       {"to_seconds", MomentPart::SecondNumber},
        {"dayofyear", MomentPart::DayOfYear},
        {"weekday", MomentPart::Weekday},
        {"dayofweek", MomentPart::DayOfWeek},
@@ -146,12 +173,78 @@ std::optional<Program::Register> NumberTranslator::moment(Item& item) {
   if (dynamic_cast<Item_func_coalesce*>(&function) != nullptr ||
       dynamic_cast<Item_func_ifnull*>(&function) != nullptr)
     return first_moment(function);
+  if (const auto result = chosen_moment(function)) return result;
+  if (const auto result = moment_by_zone(function)) return result;
+  if (const auto result = moment_of_numbers(function)) return result;
   std::optional<MomentPart> part;
+  if (typeid(function) == typeid(Item_datetime_typecast) &&
+      function.decimals >= function.arguments()[0]->decimals)
+    part = MomentPart::Whole;
   if (dynamic_cast<Item_func_last_day*>(&function) != nullptr) part = MomentPart::LastDay;
   if (dynamic_cast<Item_date_typecast*>(&function) != nullptr) part = MomentPart::Midnight;
   if (!part) return std::nullopt;
   const auto of = moment(*function.arguments()[0]);
   return of ? std::optional(program_.of_moments(part_of_moment(*part), *of)) : std::nullopt;
+}
+
+/// Of a day that is none, the server's modes say whether it is NULL.
+std::optional<Program::Register> NumberTranslator::whole_moment(Item& item) {
+  if (item.real_item()->type() == Item::NULL_ITEM) return program_.null(ValueKind::Integer);
+  const auto of = moment(item);
+  return of ? std::optional(program_.of_moments(part_of_moment(MomentPart::Whole), *of)) : std::nullopt;
+}
+
+std::optional<Program::Register> NumberTranslator::chosen_moment(Item_func& function) {
+  const std::type_info& type = typeid(function);
+  const auto result_of = [this](Item& argument) { return whole_moment(argument); };
+  if (type == typeid(Item_func_case_searched) || type == typeid(Item_func_if))
+    return chosen(function, ValueKind::Integer, result_of);
+  if (type == typeid(Item_func_case_simple))
+    return switched_by_value(function, ValueKind::Integer, result_of);
+  if (type == typeid(Item_func_min) || type == typeid(Item_func_max)) return extreme(function, result_of);
+  return std::nullopt;
+}
+
+std::optional<Program::Register> NumberTranslator::moment_of_numbers(Item_func& function) {
+  const bool is_of_days = typeid(function) == typeid(Item_func_from_days);
+  if (!is_of_days && typeid(function) != typeid(Item_func_makedate)) return std::nullopt;
+  std::vector<Register> inputs;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    const auto input = count(*function.arguments()[i]);
+    if (!input) return std::nullopt;
+    inputs.push_back(*input);
+  }
+  return program_.call(Function::MomentOf, inputs,
+                       {.of_numbers = is_of_days ? day_of_number() : day_of_year_and_number()});
+}
+
+std::optional<Number> NumberTranslator::number_of_moment(Item& item) {
+  const auto of = moment(item);
+  if (!of) return std::nullopt;
+  const MomentPart part = has_time(item) ? MomentPart::MomentNumber : MomentPart::DateNumber;
+  return Number{program_.of_moments(part_of_moment(part), *of), 0};
+}
+
+std::optional<Number> NumberTranslator::week(Item_func& function) {
+  const std::type_info& type = typeid(function);
+  const auto* const extract = dynamic_cast<Item_extract*>(&function);
+  const bool is_part = extract != nullptr && extract->int_type == INTERVAL_WEEK;
+  const bool is_of_year = type == typeid(Item_func_yearweek);
+  if (!is_part && !is_of_year && type != typeid(Item_func_week)) return std::nullopt;
+  auto mode = static_cast<unsigned>(columns_.sources().thd().variables.default_week_format);
+  if (function.argument_count() == 2) {
+    Item& wanted = *function.arguments()[1];
+    if (!is_plain_constant(wanted) || wanted.cmp_type() != INT_RESULT) return std::nullopt;
+    mode = static_cast<unsigned>(wanted.val_int());
+    if (wanted.null_value) return std::nullopt;
+  }
+  constexpr unsigned of_other_year = 2;
+  const auto of = moment_of_argument(*function.arguments()[0]);
+  if (!of) return std::nullopt;
+  return Number{
+      program_.of_moments(
+          is_of_year ? year_and_week_of_moment({mode | of_other_year}) : week_of_moment({mode}), *of),
+      0};
 }
 
 std::optional<Program::Register> NumberTranslator::moment_of_constant(Item& item) {
@@ -164,15 +257,7 @@ std::optional<Program::Register> NumberTranslator::moment_of_constant(Item& item
 }
 
 std::optional<Program::Register> NumberTranslator::first_moment(Item_func& function) {
-  std::optional<Register> result;
-  for (uint i = function.argument_count(); i-- > 0;) {
-    const auto of = moment(*function.arguments()[i]);
-    if (!of) return std::nullopt;
-    // Of a day that is none, the server's modes say whether it is NULL.
-    const Register whole = program_.of_moments(part_of_moment(MomentPart::Whole), *of);
-    result = result ? call(Function::Coalesce, {whole, *result}) : whole;
-  }
-  return result;
+  return first(function, [this](Item& argument) { return whole_moment(argument); });
 }
 
 std::optional<Program::Register> NumberTranslator::moved_moment(Item_date_add_interval& function) {
@@ -258,6 +343,8 @@ std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
                     Number{program_.of_moments(Function::UnitsBetween, units_between(*unit), *from, *to), 0})
               : std::nullopt;
   }
+  if (typeid(function) == typeid(Item_func_unix_timestamp)) return seconds_of_moment(function);
+  if (const auto result = week(function)) return result;
   if (function.argument_count() != 1) return std::nullopt;
   const auto part = part_of(function);
   if (!part || (!is_of_day(*part) && !has_time(*arguments[0]))) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "decimal_numbers.h"
+#include "expression/moment.h"
 #include "pushdown.h"
 #include "select_functions.h"
 #include "source_tables.h"
@@ -12,9 +13,6 @@
 namespace hailstone {
 
 namespace {
-
-/// Longer lists are left to the server, which looks constants up.
-constexpr size_t most_in_list = 17;
 
 bool is_real(const Item& item) { return item.result_type() == REAL_RESULT; }
 
@@ -151,6 +149,19 @@ std::optional<Program::Register> NumberTranslator::text(Item& item) {
   });
 }
 
+std::optional<Program::Register> NumberTranslator::moment_as_value(Item& item) {
+  return or_nothing([&]() -> std::optional<Register> {
+    const auto type = item.type_handler()->field_type();
+    const bool is_day = type == MYSQL_TYPE_DATE;
+    if ((!is_day && type != MYSQL_TYPE_DATETIME) || item.decimals > TIME_SECOND_PART_DIGITS)
+      return std::nullopt;
+    const auto of = moment(item);
+    if (!of) return std::nullopt;
+    const auto digits = is_day ? std::nullopt : std::optional<unsigned>(item.decimals);
+    return program_.of_moments(moment_with(digits), *of);
+  });
+}
+
 std::optional<Program::Register> NumberTranslator::condition(Item& item) {
   return or_nothing([&] { return is_true(item); });
 }
@@ -189,6 +200,8 @@ std::optional<Number> NumberTranslator::translate(Item& item) {
   if (dynamic_cast<Item_func_coalesce*>(&function) != nullptr ||
       dynamic_cast<Item_func_ifnull*>(&function) != nullptr)
     return first_not_null(function);
+  if (const auto result = chosen_by_value(function)) return result;
+  if (const auto result = of_number(function)) return result;
   if (const auto result = truth(function)) return Number{*result, 0};
   if (const auto result = number_of_text(function)) return Number{*result, 0};
   if (const auto result = column_function(function)) return result;
@@ -544,7 +557,7 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item) {
     case Item_func::LIKE_FUNC:
       return text_like(function);
     default:
-      return std::nullopt;
+      return truth_of_truth(function);
   }
 }
 
@@ -577,26 +590,6 @@ std::optional<Program::Register> NumberTranslator::between(Item_func& function) 
   return static_cast<Item_func_between&>(function).negated ? call(Function::Not, {result}) : result;
 }
 
-std::optional<Program::Register> NumberTranslator::in_list(Item_func& function) {
-  const std::span<Item*> arguments(function.arguments(), function.argument_count());
-  if (arguments.size() > most_in_list ||
-      !std::ranges::all_of(arguments, [](const Item* item) { return is_exact(*item); }))
-    return std::nullopt;
-  auto value = translate(*arguments[0]);
-  if (!value) return std::nullopt;
-  std::optional<Register> result;
-  for (Item* const item : arguments.subspan(1)) {
-    const auto other = translate(*item);
-    if (!other) return std::nullopt;
-    const auto equal = exact_comparison(Function::Equal, *value, *other);
-    if (!equal) return std::nullopt;
-    result = result ? call(Function::Or, {*result, *equal}) : *equal;
-    // The server asks for it once.
-    value->result = call(Function::Silenced, {value->result});
-  }
-  return static_cast<Item_func_in&>(function).negated ? call(Function::Not, {*result}) : *result;
-}
-
 std::optional<Program::Register> NumberTranslator::comparison(Item_func& function, Function called) {
   const auto* const compares = dynamic_cast<Item_bool_rowready_func2*>(&function);
   if (compares == nullptr) return std::nullopt;
@@ -610,11 +603,16 @@ std::optional<Program::Register> NumberTranslator::comparison(Item_func& functio
                b = compared_moment(second, *compares->compare_type_handler());
     return a && b ? std::optional(call(called, {*a, *b})) : std::nullopt;
   }
+  return number_comparison(called, *as, first, second);
+}
+
+std::optional<Program::Register> NumberTranslator::number_comparison(Function called, ComparedAs as,
+                                                                     Item& first, Item& second) {
   const auto left = translate(first);
   if (!left) return std::nullopt;
   const auto right = translate(second);
   if (!right) return std::nullopt;
-  if (*as == ComparedAs::Exact) return exact_comparison(called, *left, *right);
+  if (as == ComparedAs::Exact) return exact_comparison(called, *left, *right);
   // Of a fixed number of decimals both, they are compared with a tolerance.
   if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
   const auto a = as_real(*left), b = as_real(*right);

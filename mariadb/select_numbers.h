@@ -97,6 +97,8 @@ class NumberTranslator {
   std::optional<Number> number(Item& item);
   /// The text that an item is. Nothing: as above.
   std::optional<Program::Register> text(Item& item);
+  /// The moment that an item of DATE or DATETIME is, as a column of its type has it. Nothing: as above.
+  std::optional<Program::Register> moment_as_value(Item& item);
   /// A register that is 1 for the rows for which the item is TRUE, else 0.
   std::optional<Program::Register> condition(Item& item);
   /// Numbers or texts of both sides of an equality, each in a program of its own, which are equal where the
@@ -118,6 +120,8 @@ class NumberTranslator {
 
  private:
   using Register = Program::Register;
+  /// The register of an argument that may be the result.
+  using ResultOf = std::function<std::optional<Register>(Item& argument)>;
 
   /// What `translate` gives; when that is nothing, program and columns are as they were.
   template <typename Translate>
@@ -130,6 +134,19 @@ class NumberTranslator {
   std::optional<Register> moment_of_column(Item& item);
   std::optional<Register> moment_of_constant(Item& item);
   std::optional<Register> first_moment(Item_func& function);
+  /// Of a day that is one; or NULL itself.
+  std::optional<Register> whole_moment(Item& item);
+  /// Of CASE, IF, GREATEST and LEAST.
+  std::optional<Register> chosen_moment(Item_func& function);
+  /// Of MAKEDATE and FROM_DAYS.
+  std::optional<Register> moment_of_numbers(Item_func& function);
+  /// 20240229, or 20240229235959.
+  std::optional<Number> number_of_moment(Item& item);
+  /// WEEK and YEARWEEK.
+  std::optional<Number> week(Item_func& function);
+  /// UNIX_TIMESTAMP, and moments of FROM_UNIXTIME and CONVERT_TZ: select_zones.cc.
+  std::optional<Number> seconds_of_moment(Item_func& function);
+  std::optional<Register> moment_by_zone(Item_func& function);
   std::optional<Register> moved_moment(Item_date_add_interval& function);
   /// The same of a side of a comparison, which may be a text: as that is compared.
   std::optional<Register> compared_moment(Item& item, const Type_handler& compared);
@@ -145,8 +162,34 @@ class NumberTranslator {
   std::optional<Number> whole_division(Item_func& function, Function called);
   std::optional<Number> negative(Item_func& function);
   std::optional<Number> column_function(Item_func& function);
-  /// The register of an argument that may be the result.
-  using ResultOf = std::function<std::optional<Register>(Item& argument)>;
+
+  // Of one number: select_casts.cc.
+  std::optional<Number> of_number(Item_func& function);
+  /// A number that has a register of 64 bits.
+  std::optional<Number> exact_or_real(Item& item);
+  std::optional<Number> rounded(Item_func& function);
+  std::optional<Number> cast_to_integer(Item_func& function);
+  std::optional<Number> cast_to_decimal(Item_func& function);
+  /// A whole number without so many of its digits, the last ones; Floor, Ceiling or Round says how.
+  Register divided(Function called, Register number, unsigned digits);
+  /// The 64 bits of a whole number, also of BIGINT UNSIGNED beyond 2^63 where a function of bits makes them.
+  std::optional<Register> bits(Item& item);
+  /// Not known where the number of these bits is beyond 2^63.
+  Register not_wide(Register bits);
+
+  // Choices by values: select_choices.cc.
+  std::optional<Number> chosen_by_value(Item_func& function);
+  /// Of CASE with values.
+  std::optional<Register> switched_by_value(Item_func& function, ValueKind kind, const ResultOf& result_of);
+  std::optional<Register> null_if(Item_func& function, ValueKind kind, const ResultOf& result_of);
+  /// Of GREATEST and LEAST.
+  std::optional<Register> extreme(Item_func& function, const ResultOf& result_of);
+  /// IS TRUE and its like, and XOR.
+  std::optional<Register> truth_of_truth(Item_func& function);
+  /// TRUE, FALSE or NULL of any number; TRUE may be any but 0.
+  std::optional<Register> truth_of_number(Item& item);
+  /// Whether a value is among constants, which are in order.
+  Register among(Register value, std::vector<int64_t> constants, bool has_null);
   /// Of CASE with conditions, and IF; `kind`: of the results.
   std::optional<Register> chosen(Item_func& function, ValueKind kind, const ResultOf& result_of);
   /// Of COALESCE and IFNULL.
@@ -158,6 +201,7 @@ class NumberTranslator {
   /// TRUE, FALSE or NULL.
   std::optional<Register> truth(Item& item);
   std::optional<Register> comparison(Item_func& function, Function called);
+  std::optional<Register> number_comparison(Function called, ComparedAs as, Item& first, Item& second);
   std::optional<Register> exact_comparison(Function called, const Number& left, const Number& right);
   std::optional<Register> between(Item_func& function);
   std::optional<Register> between_moments(Item_func& function);
@@ -183,6 +227,8 @@ class NumberTranslator {
   /// A whole number that a function of texts takes.
   std::optional<Register> count(Item& item);
   static bool compares_texts(Item_func& function);
+  /// Whether two texts are equal, where it is plain how the server compares them.
+  std::optional<Register> equal_texts(Item& one, Item& other);
   std::optional<Register> text_comparison(Item_func& function, Function called);
   std::optional<Register> text_between(Item_func& function);
   std::optional<Register> text_in_list(Item_func& function);

@@ -11,6 +11,7 @@
 #include "pushdown_warnings.h"
 #include "query/ordered_wide.h"
 #include "raised_conditions.h"
+#include "select_functions.h"
 // clang-format off
 #include <sql_time.h>
 // clang-format on
@@ -276,14 +277,20 @@ Value ServerExpressions::evaluate(Expression& expression, const RowBatch& rows, 
     any_raised_ = any_raised_ || raised.any();
     return value;
   }
-  if (expression.value.kind != ServerValue::Image)
-    return hailstone::value_of(item, expression.value.kind, &thd_, bytes);
+  if (expression.value.kind != ServerValue::Image) {
+    const Stored value = hailstone::value_of(item, expression.value.kind, &thd_, bytes);
+    if (!expression.value.is_moment || expression.value.kind != ServerValue::Time || value.null) return value;
+    const auto packed = static_cast<uint64_t>(native_signed(value.integer, sizeof(longlong)));
+    return Stored::of(order_signed(MomentFormat::packed().moment(packed), sizeof(int64_t)));
+  }
   Field& field = *expression.value.field;
   field.set_notnull();
   // A reference, as of a view's column, would take the value from the field that it is stored in.
   item.real_item()->save_in_field(&field, true);
   if (field.is_null()) return {};
   Stored stored = expression.format.read(field.ptr);
+  if (expression.value.is_moment)
+    return Stored::of(order_signed(MomentFormat::of(field)->moment(stored.integer), sizeof(int64_t)));
   stored.bytes = bytes.copy(stored.bytes);
   return stored;
 }

@@ -55,6 +55,7 @@ class ServerExpressions final : public FallbackExpressions {
     ServerValue kind = ServerValue::Presence;
     Field* field = nullptr;              // Image
     const EqualValues* equal = nullptr;  // Equal; it outlives the expressions
+    bool is_moment = false;              // Image and Time: as the moment of a program
   };
   /// `columns`: those of the rows; of these, `scaled` ones have DECIMALs as scaled numbers. The items and the
   /// tables outlive it.

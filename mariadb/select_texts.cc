@@ -36,10 +36,6 @@ bool is_ascii(ByteView text) {
   return std::ranges::all_of(text, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
 }
 
-const Collation* collation_of(const CHARSET_INFO& charset) {
-  return mariadb_collations().resolve(collation_id(charset, 0)).value_or(nullptr);
-}
-
 std::optional<Function> function_of_texts(const Item_func& function) {
   const std::type_info& type = typeid(function);
   const uint arguments = function.argument_count();
@@ -125,6 +121,8 @@ std::optional<Program::Register> NumberTranslator::translate_text(Item& item, co
   if (type == typeid(Item_func_case_searched) || type == typeid(Item_func_if))
     return chosen(function, ValueKind::Text, text);
   if (type == typeid(Item_func_coalesce) || type == typeid(Item_func_ifnull)) return first(function, text);
+  if (type == typeid(Item_func_case_simple)) return switched_by_value(function, ValueKind::Text, text);
+  if (type == typeid(Item_func_nullif)) return null_if(function, ValueKind::Text, text);
   if (type == typeid(Item_func_conv_charset)) {
     Item& converted = *function.arguments()[0];
     return is_plain_text(converted) ? translate_text(converted, own) : std::nullopt;
@@ -221,6 +219,18 @@ std::optional<Program::Register> NumberTranslator::number_of_text(Item_func& fun
   const Collation* const collation = collation_of(*charset);
   if (!inputs || collation == nullptr) return std::nullopt;
   return program_.call(*called, *inputs, {.collation = collation});
+}
+
+std::optional<Program::Register> NumberTranslator::equal_texts(Item& one, Item& other) {
+  if (!is_plain_text(one) || !is_plain_text(other)) return std::nullopt;
+  const CHARSET_INFO* const charset = compared_as(one, other);
+  const Collation* const collation = charset != nullptr ? collation_of(*charset) : nullptr;
+  if (collation == nullptr) return std::nullopt;
+  const auto first = translate_text(one, *charset);
+  if (!first) return std::nullopt;
+  const auto second = translate_text(other, *charset);
+  if (!second) return std::nullopt;
+  return program_.call(Function::Equal, std::array{*first, *second}, {.collation = collation});
 }
 
 bool NumberTranslator::compares_texts(Item_func& function) {

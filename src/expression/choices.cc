@@ -100,6 +100,24 @@ void choose_first(const FunctionCall& call) {
   });
 }
 
+void take_greatest(const FunctionCall& call) {
+  with_values(
+      call.to.kind,
+      [&](auto* to, const auto* a, const auto* b) {
+        for (uint32_t row = 0; row < call.rows; ++row) to[row] = b[row] < a[row] ? a[row] : b[row];
+      },
+      call.to, call.input(0), call.input(1));
+}
+
+void take_least(const FunctionCall& call) {
+  with_values(
+      call.to.kind,
+      [&](auto* to, const auto* a, const auto* b) {
+        for (uint32_t row = 0; row < call.rows; ++row) to[row] = b[row] < a[row] ? b[row] : a[row];
+      },
+      call.to, call.input(0), call.input(1));
+}
+
 void silence(const FunctionCall& call) {
   const Computed& from = call.input(0);
   with_values(

@@ -5,16 +5,6 @@ namespace hailstone {
 
 namespace {
 
-/// Marks of what is compared by a function that looks at the second value only where the first is not NULL.
-void compare_marks(const FunctionCall& call) {
-  const Computed &left = call.input(0), &right = call.input(1);
-  call.to.unite_failures(left, right, call.rows);
-  for (uint32_t row = 0; right.any_failures && row < call.rows; ++row) {
-    if (left.is_null(row)) call.to.failures[row] = left.failure(row);
-  }
-  call.to.unite_nulls(left, right, call.rows);
-}
-
 /// Whether two texts are equal, by what their collation says that equal texts have in common.
 template <typename Take>
 void with_equality(const Collation& collation, const Take& take) {
@@ -57,34 +47,24 @@ void compare_equality(const FunctionCall& call, bool wanted) {
 
 }  // namespace
 
-void find_equal(const FunctionCall& call) {
-  compare_equality(call, true);
-  compare_marks(call);
-}
+void find_equal(const FunctionCall& call) { compare_equality(call, true); }
 
-void find_different(const FunctionCall& call) {
-  compare_equality(call, false);
-  compare_marks(call);
-}
+void find_different(const FunctionCall& call) { compare_equality(call, false); }
 
 void find_less(const FunctionCall& call) {
   compare_values(call, [](auto a, auto b) { return a < b; });
-  compare_marks(call);
 }
 
 void find_less_or_equal(const FunctionCall& call) {
   compare_values(call, [](auto a, auto b) { return a <= b; });
-  compare_marks(call);
 }
 
 void find_greater(const FunctionCall& call) {
   compare_values(call, [](auto a, auto b) { return a > b; });
-  compare_marks(call);
 }
 
 void find_greater_or_equal(const FunctionCall& call) {
   compare_values(call, [](auto a, auto b) { return a >= b; });
-  compare_marks(call);
 }
 
 void find_same_or_null(const FunctionCall& call) {

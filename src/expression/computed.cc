@@ -46,6 +46,20 @@ void Computed::unite_failures(const Computed& left, const Computed& right, uint3
   });
 }
 
+void Computed::unite_in_order(const Computed& first, const Computed& second, uint32_t rows) {
+  // One of them may be this one: nulls are united last.
+  if (!second.any_failures) {
+    if (&first != this) copy_failures(first, rows);
+  } else {
+    const bool of_first = first.any_failures;
+    make_failures(rows, [&](uint32_t row) {
+      const Failure failure = of_first ? first.failures[row] : Failure{0};
+      return first.is_null(row) ? failure : both_failures(failure, second.failures[row]);
+    });
+  }
+  unite_nulls(first, second, rows);
+}
+
 void Computed::set_null(uint32_t row, uint32_t rows) {
   if (!any_nulls) {
     any_nulls = true;

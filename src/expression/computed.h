@@ -53,6 +53,8 @@ struct Computed {
   /// Of what is made of two values.
   void unite_nulls(const Computed& left, const Computed& right, uint32_t rows);
   void unite_failures(const Computed& left, const Computed& right, uint32_t rows);
+  /// Both, where the second value is not looked at behind a first NULL.
+  void unite_in_order(const Computed& first, const Computed& second, uint32_t rows);
   void set_null(uint32_t row, uint32_t rows);
   /// One more, of a row whose value is not NULL.
   void add_failure(uint32_t row, uint32_t rows, Failure failure);

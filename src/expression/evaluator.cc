@@ -212,6 +212,10 @@ void Evaluator::call(const Program::Instruction& instruction, uint32_t rows, Are
   if (line.marks != Marks::OfKernel) {
     to.copy_marks(*inputs_.front(), rows);
     for (const Computed* const input : std::span(inputs_).subspan(1)) {
+      if (line.marks == Marks::InOrder) {
+        to.unite_in_order(to, *input, rows);
+        continue;
+      }
       to.unite_nulls(to, *input, rows);
       to.unite_failures(to, *input, rows);
     }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/arena.h"
 #include "column/predicate.h"
@@ -21,9 +22,27 @@ enum class Function : uint8_t {
   Multiply,
   Divide,  // Real only
   IntegerDivide,
-  Remainder,  // the dividend's sign
-  NotNegative,
+  Remainder,    // the dividend's sign
+  NotNegative,  // of an Integer: a row below 0 fails
+  NotWide,      // of the 64 bits of an UNSIGNED number: one beyond 2^63 is wide
   ToReal,
+  // Of one Integer or Real value.
+  Absolute,
+  Sign,
+  Floor,
+  Ceiling,
+  Round,     // a half away from 0; of Real, to the even neighbour
+  Truncate,  // towards 0
+  InDigits,  // of an Integer: a row of more digits fails
+  ToInteger,
+  // Of the 64 bits of Integer values.
+  BitAnd,
+  BitOr,
+  BitXor,
+  BitNot,
+  ShiftLeft,
+  ShiftRight,
+  BitCount,
   // Of values of one kind.
   Equal,
   NotEqual,
@@ -31,9 +50,10 @@ enum class Function : uint8_t {
   LessEqual,
   Greater,
   GreaterEqual,
-  SameOrNull,
+  SameOrNull,  // 1 for two NULLs, else never NULL
   Between,
   Passes,
+  Among,  // of an Integer
   // Of truths.
   And,
   Or,
@@ -43,12 +63,16 @@ enum class Function : uint8_t {
   // Of values of one kind, which the result has.
   Choose,
   Coalesce,
-  Silenced,
+  Greatest,
+  Least,
+  Silenced,   // the value without its failures, where they are told of already
   Otherwise,  // the first where it has no failure, else the second, whose failures nobody wants to know
   // Of moments (moment.h).
   PartOfMoment,
   MomentAfter,
   UnitsBetween,
+  MomentOf,  // of one or two Integer values
+  ByZone,    // of a moment or an Integer value, by the clocks of time zones
   DateFormat,
   // Of texts.
   Concat,
@@ -85,11 +109,15 @@ class NumberFunction {
                       State* state) const = 0;
 };
 
+/// Whether a number is one of these.
+std::shared_ptr<const NumberFunction> is_among(std::vector<int64_t> numbers);
+
 /// What a call has beside its arguments. What a function does not ask for stays as it is here.
 struct FunctionSettings {
   /// Of divisions: one by zero is a failure, and not just NULL.
   bool tells_zero = false;
-  /// ToReal: what the whole number is divided by.
+  /// ToReal and Floor to Truncate: what the whole number is divided by; Round and Truncate of Real: of a
+  /// multiple of 1 / divisor; InDigits: what the number has to be below.
   int64_t divisor = 1;
   /// Of texts: how they are compared, and what their characters are.
   const Collation* collation = nullptr;
@@ -97,8 +125,8 @@ struct FunctionSettings {
   uint64_t most_bytes = 0;
   /// Passes: what is asked of each text.
   std::shared_ptr<const BytesTest> test = nullptr;
-  /// Of moments: what is made of them.
-  std::shared_ptr<const NumberFunction> of_moments = nullptr;
+  /// Of moments, and Among: what is made of them.
+  std::shared_ptr<const NumberFunction> of_numbers = nullptr;
 
   bool operator==(const FunctionSettings&) const = default;
 };
@@ -119,8 +147,9 @@ struct FunctionCall {
 
 /// Who says which rows of a result are NULL, and which have a failure.
 enum class Marks : uint8_t {
-  United,  // NULL where an argument is, with the failures of all: set before the kernel, which may add some
-  Asked,   // the same, but a failure of an argument makes the result unknown: the server is asked
+  United,   // NULL where an argument is, with the failures of all: set before the kernel, which may add some
+  InOrder,  // as United, but behind a first NULL the other arguments are not looked at
+  Asked,    // as United, but a failure of an argument makes the result unknown: the server is asked
   OfKernel,
 };
 

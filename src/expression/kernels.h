@@ -13,7 +13,27 @@ void divide_reals(const FunctionCall& call);
 void divide_integers(const FunctionCall& call);
 void take_remainder(const FunctionCall& call);
 void check_sign(const FunctionCall& call);
+void check_first_bit(const FunctionCall& call);
 void make_real(const FunctionCall& call);
+
+// rounding.cc
+void make_absolute(const FunctionCall& call);
+void find_sign(const FunctionCall& call);
+void round_down(const FunctionCall& call);
+void round_up(const FunctionCall& call);
+void round_to_nearest(const FunctionCall& call);
+void round_to_zero(const FunctionCall& call);
+void check_digits(const FunctionCall& call);
+void make_whole(const FunctionCall& call);
+
+// bits.cc
+void combine_by_and(const FunctionCall& call);
+void combine_by_or(const FunctionCall& call);
+void combine_by_xor(const FunctionCall& call);
+void invert_bits(const FunctionCall& call);
+void shift_left(const FunctionCall& call);
+void shift_right(const FunctionCall& call);
+void count_bits(const FunctionCall& call);
 
 // comparisons.cc
 void find_equal(const FunctionCall& call);
@@ -34,11 +54,13 @@ void find_true(const FunctionCall& call);
 void find_null(const FunctionCall& call);
 void choose(const FunctionCall& call);
 void choose_first(const FunctionCall& call);
+void take_greatest(const FunctionCall& call);
+void take_least(const FunctionCall& call);
 void silence(const FunctionCall& call);
 void replace_failures(const FunctionCall& call);
 
-// moment.cc
-void apply_to_moments(const FunctionCall& call);
+// number_function.cc
+void apply_number_function(const FunctionCall& call);
 
 // moment_text.cc
 void format_moments(const FunctionCall& call);

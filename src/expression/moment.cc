@@ -3,9 +3,6 @@
 #include <array>
 #include <chrono>
 
-#include "column/projection.h"
-#include "expression/kernels.h"
-
 namespace hailstone {
 
 namespace {
@@ -95,6 +92,42 @@ std::shared_ptr<const NumberFunction> of_moment(Of of) {
   return std::make_shared<OfMoment<Of>>(of);
 }
 
+constexpr int64_t number_of_1970 = 719'528;
+
+uint64_t date_number(const MomentParts& parts) { return (parts.year * 100 + parts.month) * 100 + parts.day; }
+uint64_t time_number(const MomentParts& parts) {
+  return (parts.hour * 100 + parts.minute) * 100 + parts.second;
+}
+
+struct Week {
+  int year = 0;
+  int64_t number = 0;
+};
+
+/// The first day of week 1.
+int64_t first_day_of_weeks(int year, WeekMode mode) {
+  constexpr int64_t days_of_week = 7, most_of_half = 3;
+  const calendar::year_month_day january = calendar::year(year) / calendar::January / 1;
+  const calendar::weekday day{calendar::sys_days(january)};
+  // Days of the week before the first of January.
+  const int64_t before = mode.starts_on_monday() ? day.iso_encoding() - 1 : day.c_encoding();
+  const bool is_first = mode.is_whole() ? before == 0 : before <= most_of_half;
+  return day_number(january) - before + (is_first ? 0 : days_of_week);
+}
+
+Week week_of(const MomentParts& parts, WeekMode mode) {
+  constexpr int64_t days_of_week = 7;
+  const int64_t day = day_number(day_of(parts));
+  int year = static_cast<int>(parts.year);
+  if (day < first_day_of_weeks(year, mode)) {
+    if (!mode.is_of_other_year()) return {year, 0};
+    --year;
+  } else if (mode.is_of_other_year() && day >= first_day_of_weeks(year + 1, mode)) {
+    ++year;
+  }
+  return {year, (day - first_day_of_weeks(year, mode)) / days_of_week + 1};
+}
+
 int64_t number_of(MomentPart part, const MomentParts& parts) {
   const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   switch (part) {
@@ -116,12 +149,37 @@ int64_t number_of(MomentPart part, const MomentParts& parts) {
       return number(parts.second);
     case MomentPart::Microsecond:
       return number(parts.microsecond);
+    case MomentPart::DayHour:
+      return number(parts.day * 100 + parts.hour);
+    case MomentPart::DayMinute:
+      return number((parts.day * 100 + parts.hour) * 100 + parts.minute);
+    case MomentPart::DaySecond:
+      return number(parts.day * 1'000'000 + time_number(parts));
+    case MomentPart::DayMicrosecond:
+      return number((parts.day * 1'000'000 + time_number(parts)) * 1'000'000 + parts.microsecond);
+    case MomentPart::HourMinute:
+      return number(parts.hour * 100 + parts.minute);
+    case MomentPart::HourSecond:
+      return number(time_number(parts));
+    case MomentPart::HourMicrosecond:
+      return number(time_number(parts) * 1'000'000 + parts.microsecond);
+    case MomentPart::MinuteSecond:
+      return number(parts.minute * 100 + parts.second);
+    case MomentPart::MinuteMicrosecond:
+      return number((parts.minute * 100 + parts.second) * 1'000'000 + parts.microsecond);
+    case MomentPart::SecondMicrosecond:
+      return number(parts.second * 1'000'000 + parts.microsecond);
+    case MomentPart::DateNumber:
+      return number(date_number(parts));
+    case MomentPart::MomentNumber:
+      return number(date_number(parts) * 1'000'000 + time_number(parts));
+    case MomentPart::SecondNumber:
+      return (day_number(day_of(parts)) + number_of_1970) * seconds_of_day +
+             time_of_day(parts) / microseconds_of_second;
     case MomentPart::DayOfYear:
       return day_of_year(parts);
-    case MomentPart::DayNumber: {
-      constexpr int64_t number_of_1970 = 719'528;
+    case MomentPart::DayNumber:
       return day_number(day_of(parts)) + number_of_1970;
-    }
     case MomentPart::Weekday:
       return (weekday(parts) + 6) % 7;
     case MomentPart::DayOfWeek:
@@ -200,6 +258,32 @@ int64_t months_between(const MomentParts& from, const MomentParts& to) {
   return months(to) - months(from) - (is_whole ? 0 : 1);
 }
 
+/// Moments of other numbers, one by one.
+template <typename Of>
+class MomentOfNumbers final : public NumberFunction {
+ public:
+  explicit MomentOfNumbers(Of of) : of_(of) {}
+  void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
+              State* state) const override {
+    for (uint32_t row = 0; row < rows; ++row) {
+      const Told told = of_(first[row], second == nullptr ? 0 : second[row]);
+      to[row] = told.number;
+      state[row] = told.state;
+    }
+  }
+
+ private:
+  const Of of_;
+};
+
+/// Of days since 1970.
+Told moment_of_day(int64_t day) {
+  if (day < first_day || day > last_day) return {};
+  MomentParts parts;
+  set_day(calendar::sys_days(calendar::days(day)), parts);
+  return Told::of(moment_of(parts));
+}
+
 /// One for each value of an enumeration, so that equal instructions have the same one.
 template <size_t values, typename Make>
 auto make_all(const Make& make) {
@@ -217,6 +301,48 @@ std::shared_ptr<const NumberFunction> part_of_moment(MomentPart part) {
     });
   });
   return functions[static_cast<size_t>(part)];
+}
+
+std::shared_ptr<const NumberFunction> week_of_moment(WeekMode mode) {
+  return of_moment(
+      [mode](const MomentParts& parts, int64_t) { return Told::of(week_of(parts, mode).number); });
+}
+
+std::shared_ptr<const NumberFunction> year_and_week_of_moment(WeekMode mode) {
+  return of_moment([mode](const MomentParts& parts, int64_t) -> Told {
+    const Week week = week_of(parts, mode);
+    return week.year < first_year || week.year > last_year ? Told()
+                                                           : Told::of(week.year * int64_t{100} + week.number);
+  });
+}
+
+std::shared_ptr<const NumberFunction> moment_with(std::optional<unsigned> digits) {
+  constexpr unsigned all_digits = 6;
+  uint64_t unit = 1;
+  for (unsigned i = digits.value_or(0); i < all_digits; ++i) unit *= 10;
+  return of_moment([unit, is_day = !digits](const MomentParts& parts, int64_t) -> Told {
+    const bool has_room = parts.microsecond % unit == 0 && (!is_day || time_of_day(parts) == 0);
+    return has_room ? Told::of(moment_of(parts)) : Told();
+  });
+}
+
+std::shared_ptr<const NumberFunction> day_of_number() {
+  const auto of = [](int64_t number, int64_t) -> Told {
+    if (number < first_day + number_of_1970 || number > last_day + number_of_1970) return {};
+    return moment_of_day(number - number_of_1970);
+  };
+  return std::make_shared<MomentOfNumbers<decltype(of)>>(of);
+}
+
+std::shared_ptr<const NumberFunction> day_of_year_and_number() {
+  const auto of = [](int64_t year, int64_t number) -> Told {
+    // Of two digits, the server makes four.
+    constexpr int64_t least_year = 100;
+    if (year < least_year || year > last_year || number < 1 || number > last_day) return {};
+    const calendar::year_month_day first = calendar::year(static_cast<int>(year)) / calendar::January / 1;
+    return moment_of_day(day_number(first) + number - 1);
+  };
+  return std::make_shared<MomentOfNumbers<decltype(of)>>(of);
 }
 
 std::shared_ptr<const NumberFunction> moment_after(MomentUnit unit, bool before) {
@@ -246,35 +372,6 @@ std::shared_ptr<const NumberFunction> units_between(MomentUnit unit) {
     });
   });
   return functions[static_cast<size_t>(unit)];
-}
-
-void apply_to_moments(const FunctionCall& call) {
-  const Computed& first = call.input(0);
-  const Computed* const second = call.inputs.size() > 1 ? &call.input(1) : nullptr;
-  Computed& to = call.to;
-  if (second == nullptr) {
-    to.copy_marks(first, call.rows);
-  } else {
-    to.unite_nulls(first, *second, call.rows);
-    to.unite_failures(first, *second, call.rows);
-    // Behind a first NULL the second is not looked at.
-    for (uint32_t row = 0; second->any_failures && row < call.rows; ++row) {
-      if (first.is_null(row)) to.failures[row] = first.failure(row);
-    }
-  }
-  std::array<State, batch_rows> states;
-  call.settings.of_moments->of_all(call.rows, first.integers.data(),
-                                   second != nullptr ? second->integers.data() : nullptr, to.integers.data(),
-                                   states.data());
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    // The first is looked at before it is known that the second is NULL.
-    if (states[row] == State::Known || first.is_null(row) ||
-        (to.is_null(row) && states[row] != State::Unknown))
-      continue;
-    const bool is_null = states[row] == State::Null;
-    to.add_failure(row, call.rows, is_null ? Failure{1} : unknown_value);
-    if (is_null) to.set_null(row, call.rows);
-  }
 }
 
 }  // namespace hailstone

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "expression/program.h"
 
@@ -48,7 +49,8 @@ unsigned weekday(const MomentParts& parts);
 /// Whether DATE_FORMAT is computed with this format: no names, which have languages, and no weeks.
 bool knows_format(ByteView format);
 
-/// What a moment tells by itself. The last two are moments, too.
+/// What a moment tells by itself. The last three are moments, too. Parts of several units have two digits for
+/// each behind the first, and six for microseconds.
 enum class MomentPart : uint8_t {
   Year,
   Quarter,
@@ -59,15 +61,51 @@ enum class MomentPart : uint8_t {
   Minute,
   Second,
   Microsecond,
-  DayOfYear,  // from 1 on
-  DayNumber,  // 719528 is 1970-01-01
-  Weekday,    // Monday is 0
-  DayOfWeek,  // Sunday is 1
-  Whole,      // the moment itself, if its day is one
-  Midnight,   // that its day begins with
-  LastDay,    // of the month, at midnight
+  DayHour,
+  DayMinute,
+  DaySecond,
+  DayMicrosecond,
+  HourMinute,
+  HourSecond,
+  HourMicrosecond,
+  MinuteSecond,
+  MinuteMicrosecond,
+  SecondMicrosecond,
+  DateNumber,    // 20240229
+  MomentNumber,  // 20240229235959
+  SecondNumber,  // of the day numbers' seconds
+  DayOfYear,     // from 1 on
+  DayNumber,     // 719528 is 1970-01-01
+  Weekday,       // Monday is 0
+  DayOfWeek,     // Sunday is 1
+  Whole,         // the moment itself, if its day is one
+  Midnight,      // that its day begins with
+  LastDay,       // of the month, at midnight
 };
 std::shared_ptr<const NumberFunction> part_of_moment(MomentPart part);
+
+/// How weeks are numbered, by the bits of MariaDB's modes from 0 to 7.
+struct WeekMode {
+  unsigned mode = 0;
+  bool starts_on_monday() const { return (mode & 1) != 0; }
+  /// From 1 on, so that a year's first or last days may be in a week of another year. Else there is a week 0.
+  bool is_of_other_year() const { return (mode & 2) != 0; }
+  /// Whether week 1 is the first that has all its days in the year, and not the first that has four.
+  bool is_whole() const { return ((mode & 4) != 0) == starts_on_monday(); }
+};
+/// 0 to 53.
+std::shared_ptr<const NumberFunction> week_of_moment(WeekMode mode);
+/// 202401
+std::shared_ptr<const NumberFunction> year_and_week_of_moment(WeekMode mode);
+
+/// The moment itself, where it is what a DATETIME has with so many digits of its seconds' fraction; nothing:
+/// what a DATE has.
+std::shared_ptr<const NumberFunction> moment_with(std::optional<unsigned> digits);
+
+/// The day of a day number, as DayNumber tells it.
+std::shared_ptr<const NumberFunction> day_of_number();
+/// So many days after the last one of the year before, from 1 on; of years from 100 to 9999.
+std::shared_ptr<const NumberFunction> day_of_year_and_number();
 
 enum class MomentUnit : uint8_t { Microsecond, Second, Minute, Hour, Day, Week, Month, Quarter, Year };
 

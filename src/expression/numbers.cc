@@ -60,6 +60,16 @@ void calculate(const FunctionCall& call, bool multiplies, Plain plain, Checked c
   }
 }
 
+void fail_below_0(const FunctionCall& call, Failure failure) {
+  const Computed& from = call.input(0);
+  int64_t all = 0;
+  for (uint32_t row = 0; row < call.rows; ++row) all |= call.to.integers[row] = from.integers[row];
+  if (all >= 0) return;
+  for (uint32_t row = 0; row < call.rows; ++row) {
+    if (call.to.integers[row] < 0 && !call.to.is_null(row)) call.to.add_failure(row, call.rows, failure);
+  }
+}
+
 void divide_by_zero(const FunctionCall& call, uint32_t row) {
   if (call.to.is_null(row)) return;
   if (call.settings.tells_zero) call.to.add_failure(row, call.rows, Failure{1});
@@ -121,16 +131,9 @@ void take_remainder(const FunctionCall& call) {
   }
 }
 
-void check_sign(const FunctionCall& call) {
-  const Computed& from = call.input(0);
-  int64_t all = 0;
-  for (uint32_t row = 0; row < call.rows; ++row) all |= call.to.integers[row] = from.integers[row];
-  if (all >= 0) return;
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    if (call.to.integers[row] < 0 && !call.to.is_null(row))
-      call.to.add_failure(row, call.rows, unknown_value);
-  }
-}
+void check_sign(const FunctionCall& call) { fail_below_0(call, unknown_value); }
+
+void check_first_bit(const FunctionCall& call) { fail_below_0(call, wide_value); }
 
 void make_real(const FunctionCall& call) {
   constexpr int exact_bits = 53;

@@ -115,12 +115,12 @@ Program::Register Program::to_real(Register number, int64_t divisor) {
 }
 
 Program::Register Program::of_moments(std::shared_ptr<const NumberFunction> function, Register moment) {
-  return call(Function::PartOfMoment, std::array{moment}, {.of_moments = std::move(function)});
+  return call(Function::PartOfMoment, std::array{moment}, {.of_numbers = std::move(function)});
 }
 
 Program::Register Program::of_moments(Function called, std::shared_ptr<const NumberFunction> function,
                                       Register moment, Register by) {
-  return call(called, std::array{moment, by}, {.of_moments = std::move(function)});
+  return call(called, std::array{moment, by}, {.of_numbers = std::move(function)});
 }
 
 namespace {
@@ -137,6 +137,9 @@ bool Program::may_fail() const {
   std::vector<int> bits(instructions_.size(), all_bits);
   const auto is_not_zero = [this](Register number) {
     return instructions_[number].operation == Opcode::Constant && instructions_[number].integer != 0;
+  };
+  const auto is_not_negative = [this](Register number) {
+    return instructions_[number].operation == Opcode::Constant && instructions_[number].integer >= 0;
   };
   /// Of a call; more than all: it may fail.
   const auto bits_of_call = [&](const Instruction& call) -> int {
@@ -156,18 +159,44 @@ bool Program::may_fail() const {
         return bits_of(0) + 1;
       case Function::ToReal:
         return call.settings.divisor != 1 && bits_of(0) > bits_of_exact_real ? all_bits + 1 : all_bits;
+      case Function::Absolute:
+        // The least number has a bit more.
+        return is_real ? all_bits : bits_of(0) + 1;
+      case Function::Floor:
+      case Function::Ceiling:
+      case Function::Round:
+      case Function::Truncate:
+        return bits_of(0);
+      case Function::BitAnd:
+        return std::min(is_not_negative(call.inputs[0]) ? bits_of(0) : all_bits,
+                        is_not_negative(call.inputs[1]) ? bits_of(1) : all_bits);
+      case Function::BitOr:
+      case Function::BitXor:
+      case Function::BitNot:
+      case Function::ShiftLeft:
+      case Function::ShiftRight:
+        return all_bits;
+      case Function::BitCount:
+        return 7;
       case Function::Choose:
         return std::max(bits_of(1), bits_of(2));
       case Function::Coalesce:
+      case Function::Greatest:
+      case Function::Least:
       case Function::Otherwise:
         return std::max(bits_of(0), bits_of(1));
       case Function::Silenced:
         return bits_of(0);
       case Function::Divide:
       case Function::NotNegative:
+      case Function::NotWide:
+      case Function::InDigits:
+      case Function::ToInteger:
       case Function::PartOfMoment:
       case Function::MomentAfter:
       case Function::UnitsBetween:
+      case Function::MomentOf:
+      case Function::ByZone:
       case Function::DateFormat:
         return all_bits + 1;
       default:

@@ -44,10 +44,12 @@ OF_TIME_AS_TEXT = ["DATE_FORMAT(<d>, '%W %M %e %Y')", "DATE_FORMAT(<d>, '%Y-%m-%
 AS_NUMBER = ["LENGTH(<t>)", "CHAR_LENGTH(<t>)", "BIT_LENGTH(<t>)", "ASCII(<t>)", "ORD(<t>)", "INSTR(<t>, <l>)", "LOCATE(<l>, <t>, 2)", "FIELD(<t>, <l>, <l>)",
              "FIND_IN_SET(<l>, <t>)", "STRCMP(<t>, <l>)", "CRC32(<t>)", "REGEXP_INSTR(<t>, <r>)", "JSON_LENGTH(<j>)", "JSON_DEPTH(<j>)", "JSON_VALID(<t>)",
              "JSON_CONTAINS(<j>, '1', <p>)", "JSON_CONTAINS_PATH(<j>, 'one', <p>)", "JSON_EXISTS(<j>, <p>)", "JSON_OVERLAPS(<j>, '[1]')", "TO_DAYS(<d>)", "TO_SECONDS(<d>)",
-             "DAYOFYEAR(<d>)", "WEEK(<d>, 3)", "YEARWEEK(<d>)", "WEEKDAY(<d>)", "DATEDIFF(<d>, <m>)", "TIME_TO_SEC(<u>)", "MICROSECOND(<d>)", "UNIX_TIMESTAMP(<d>)",
+             "DAYOFYEAR(<d>)", "WEEK(<d>, 3)", "WEEK(<d>, id % 8)", "WEEK(<d>, 6)", "WEEK(<d>)", "YEARWEEK(<d>)", "YEARWEEK(<d>, 5)", "CAST(<d> AS SIGNED)", "EXTRACT(DAY_MICROSECOND FROM <d>)", "EXTRACT(MINUTE_SECOND FROM <d>)",
+              "WEEKDAY(<d>)", "DATEDIFF(<d>, <m>)", "TIME_TO_SEC(<u>)", "MICROSECOND(<d>)", "UNIX_TIMESTAMP(<d>)",
              "TIMESTAMPDIFF(<i>, <d>, <m>)", "PERIOD_ADD(202401, id)", "EXTRACT(YEAR_MONTH FROM <d>)", "EXTRACT(HOUR FROM <u>)", "CAST(<t> AS SIGNED)",
              "CAST(<t> AS DECIMAL(20,5))", "CAST(<n> AS DECIMAL(65,30))", "CAST(<n> AS UNSIGNED)", "CAST(<x> AS SIGNED)", "BIT_COUNT(<w>)", "FLOOR(<n>)", "CEIL(<n>)",
-             "ROUND(<n>, <s>)", "TRUNCATE(<n>, <s>)", "SIGN(<n>)", "ABS(<n>)", "- <n>", "<n> * 2", "<n> + 1", "<n> - <n>", "<n> / 3", "<w> DIV 7", "<w> & 255", "<w> << 3", "<w> ^ 5",
+             "ROUND(<n>, <s>)", "TRUNCATE(<n>, <s>)", "SIGN(<n>)", "ABS(<n>)", "- <n>", "<n> * 2", "<n> + 1", "<n> - <n>", "<n> / 3", "<w> DIV 7", "<w> & 255", "~<w>", "<w> | 5", "<w> >> 2", "(<w> & <w>) ^ <w>", "<n> XOR <w>", "CASE <w> WHEN 0 THEN <n> WHEN 1 THEN 5 WHEN 7 THEN <w> ELSE 2 END",
+             "CAST(<n> AS DOUBLE)", "CAST(<w> AS DECIMAL(12,2))", "SIGN(<w>)", "<w> << 3", "<w> ^ 5",
              "COALESCE(<n>, <n>)", "IF(<c>, <n>, 0)", "GREATEST(<n>, 5)", "LEAST(<n>, <n>)", "NULLIF(<n>, 1)", "INTERVAL(<w>, 1, 10, 100)", "IS_IPV4(<t>)", "IS_IPV6(<t>)",
              "INET_ATON(<t>)", "<c>"]
 AS_TIME = ["DATE(<d>)", "CAST(<t> AS DATE)", "CAST(<t> AS DATETIME(3))", "CAST(<n> AS DATE)", "CAST(<n> AS DATETIME)", "CAST(<n> AS TIME)", "CAST(<t> AS TIME)",
@@ -55,10 +57,10 @@ AS_TIME = ["DATE(<d>)", "CAST(<t> AS DATE)", "CAST(<t> AS DATETIME(3))", "CAST(<
            "DATE_ADD('2020-01-01', INTERVAL id <i>)", "LAST_DAY(<d>)", "ADDTIME(<d>, '1:00:00.5')", "SUBTIME(<u>, '0:30')", "TIMEDIFF(<d>, <d>)", "TIMESTAMP(<d>)",
            "TIMESTAMP(<d>, '01:00:00')", "MAKEDATE(2000 + id % 30, <w>)", "MAKETIME(id % 800, 5, 1.5)", "SEC_TO_TIME(<n>)", "FROM_DAYS(730000 + id)", "FROM_UNIXTIME(id * 86400)",
            "FROM_UNIXTIME(<n>)", "CONVERT_TZ(<d>, 'MET', '+00:00')", "TIMESTAMPADD(<i>, id, <d>)", "TIME(<d>)", "COALESCE(<d>, DATE'2001-01-01')", "IF(<c>, <d>, <d>)",
-           "GREATEST(<d>, DATE'2010-01-01')", "CAST(<d> AS DATETIME)", "NULLIF(<d>, DATE'2001-02-03')", "CAST(<d> AS TIME(3))"]
+           "GREATEST(<d>, DATE'2010-01-01')", "LEAST(<d>, <d>)", "CASE <w> WHEN 1 THEN <d> ELSE LAST_DAY(<d>) END", "MAKEDATE(<w>, id)", "CAST(<d> AS DATETIME)", "NULLIF(<d>, DATE'2001-02-03')", "CAST(<d> AS TIME(3))"]
 AS_ADDRESS = ["INET6_ATON(<a>)", "INET6_NTOA(INET6_ATON(<a>))", "COALESCE(<a>, '::1')", "CAST(<t> AS INET6)", "CAST(<t> AS UUID)", "IF(<c>, <a>, NULL)", "INET_NTOA(<w>)"]
 CONDITIONS = ["<t> = <l>", "<t> > <l>", "<t> <= <l>", "<t> <=> <l>", "<t> IN (<l>, <l>)", "<t> BETWEEN <l> AND <l>", "<t> LIKE '%a%'", "<t> REGEXP <r>", "<t> NOT REGEXP <r>",
-              "<x> IS NULL", "<x> IS NOT NULL", "<n> > <n>", "<n> = <n>", "<n> <> 1", "<n> BETWEEN 0 AND <n>", "<n> IN (0, 1, <n>)", "<d> > <m>", "<d> BETWEEN <m> AND <m>", "<u> < '12:00'",
+              "<x> IS NULL", "<x> IS NOT NULL", "<n> > <n>", "<n> = <n>", "<n> <> 1", "<n> BETWEEN 0 AND <n>", "<n> IN (0, 1, <n>)", "<w> + 0 IN (0, 1, 2, 3, 5, 7, 8, 77, -1, 127, -128, 255, 1999, 2024, 32767, 4294967295, NULL, 11, 12, 13)", "<n> + 1 IN (1, 2.5, 10.99, 0, -9, 1.000000001)", "(<n>) IS NOT FALSE", "<d> > <m>", "<d> BETWEEN <m> AND <m>", "<u> < '12:00'",
               "<d> = <m>", "<w> & 1", "JSON_VALID(<t>)", "JSON_CONTAINS_PATH(<j>, 'one', <p>)", "LENGTH(<t>) > 2", "NOT (<c>)", "(<c>) AND <c>", "(<c>) OR <c>", "(<c>) XOR <c>",
               "(<c>) IS TRUE", "(<c>) IS UNKNOWN", "id % 3 = 1", "id < 40"]
 WIDEST = re.compile(r"deep|huge|beyond|wide|thin|DECIMAL\(65|[*/]")

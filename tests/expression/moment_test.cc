@@ -179,6 +179,83 @@ TEST(MomentTest, CountsWholeUnitsBetween) {
   EXPECT_EQ(between(day(1, 1, 1), day(9999, 12, 31), MomentUnit::Year), 9'998);
 }
 
+TEST(MomentTest, TellsPartsOfSeveralUnits) {
+  const MomentParts moment = at(day(2024, 11, 30), 21, 42, 59, 98);
+  EXPECT_EQ(part(MomentPart::DayHour, moment), 3021);
+  EXPECT_EQ(part(MomentPart::DayMinute, moment), 302'142);
+  EXPECT_EQ(part(MomentPart::DaySecond, moment), 30'214'259);
+  EXPECT_EQ(part(MomentPart::DayMicrosecond, moment), 30'214'259'000'098);
+  EXPECT_EQ(part(MomentPart::HourMinute, moment), 2142);
+  EXPECT_EQ(part(MomentPart::HourSecond, moment), 214'259);
+  EXPECT_EQ(part(MomentPart::HourMicrosecond, moment), 214'259'000'098);
+  EXPECT_EQ(part(MomentPart::MinuteSecond, moment), 4259);
+  EXPECT_EQ(part(MomentPart::MinuteMicrosecond, moment), 4'259'000'098);
+  EXPECT_EQ(part(MomentPart::SecondMicrosecond, moment), 59'000'098);
+  EXPECT_EQ(part(MomentPart::DateNumber, moment), 20'241'130);
+  EXPECT_EQ(part(MomentPart::MomentNumber, moment), 20'241'130'214'259);
+  EXPECT_EQ(part(MomentPart::SecondNumber, moment),
+            part(MomentPart::DayNumber, moment).value() * 86'400 + 78'179);
+}
+
+TEST(MomentTest, NumbersWeeks) {
+  const auto week = [](unsigned mode, const MomentParts& of) {
+    return apply(*week_of_moment({mode}), moment_of(of), nullptr);
+  };
+  // Of 2024-01-01, a Monday; 2023-01-01, a Sunday; 2021-01-01, a Friday; and of a year's last day, a Tuesday.
+  const std::array<std::array<int64_t, 4>, 8> weeks{{{0, 1, 0, 52},
+                                                     {1, 0, 0, 53},
+                                                     {53, 1, 52, 52},
+                                                     {1, 52, 53, 1},
+                                                     {1, 1, 0, 53},
+                                                     {1, 0, 0, 53},
+                                                     {1, 1, 53, 1},
+                                                     {1, 52, 52, 53}}};
+  for (unsigned mode = 0; mode < weeks.size(); ++mode) {
+    EXPECT_EQ(week(mode, day(2024, 1, 1)), weeks[mode][0]) << mode;
+    EXPECT_EQ(week(mode, day(2023, 1, 1)), weeks[mode][1]) << mode;
+    EXPECT_EQ(week(mode, day(2021, 1, 1)), weeks[mode][2]) << mode;
+    EXPECT_EQ(week(mode, day(2024, 12, 31)), weeks[mode][3]) << mode;
+  }
+  const auto year_and_week = [](unsigned mode, const MomentParts& of) {
+    return apply(*year_and_week_of_moment({mode}), moment_of(of), nullptr);
+  };
+  EXPECT_EQ(year_and_week(3, day(2021, 1, 1)), 202'053);
+  EXPECT_EQ(year_and_week(3, day(2024, 12, 31)), 202'501);
+  EXPECT_EQ(year_and_week(2, day(1, 1, 1)), std::nullopt);
+}
+
+TEST(MomentTest, AreValuesWithSoManyDigits) {
+  const auto value = [](std::optional<unsigned> digits, const MomentParts& of) {
+    return apply(*moment_with(digits), moment_of(of), nullptr);
+  };
+  const MomentParts moment = at(day(2024, 2, 29), 0, 0, 0, 120'000);
+  EXPECT_EQ(value(2, moment), moment_of(moment));
+  EXPECT_EQ(value(6, moment), moment_of(moment));
+  EXPECT_EQ(value(1, moment), std::nullopt);
+  EXPECT_EQ(value(std::nullopt, moment), std::nullopt);
+  EXPECT_EQ(value(std::nullopt, day(2024, 2, 29)), moment_of(day(2024, 2, 29)));
+  EXPECT_EQ(value(0, day(2024, 2, 30)), std::nullopt);
+}
+
+TEST(MomentTest, AreMadeOfNumbers) {
+  const auto of_number = [](int64_t number) { return apply(*day_of_number(), number, nullptr); };
+  EXPECT_EQ(of_number(719'528), moment_of(day(1970, 1, 1)));
+  EXPECT_EQ(of_number(366), moment_of(day(1, 1, 1)));
+  EXPECT_EQ(of_number(3'652'424), moment_of(day(9999, 12, 31)));
+  for (const int64_t none : {int64_t{365}, int64_t{3'652'425}, std::numeric_limits<int64_t>::min(),
+                             std::numeric_limits<int64_t>::max()})
+    EXPECT_EQ(of_number(none), std::nullopt) << none;
+  const auto of_year = [](int64_t year, int64_t number) {
+    return apply(*day_of_year_and_number(), year, &number);
+  };
+  EXPECT_EQ(of_year(2024, 60), moment_of(day(2024, 2, 29)));
+  EXPECT_EQ(of_year(2023, 366), moment_of(day(2024, 1, 1)));
+  EXPECT_EQ(of_year(99, 1), std::nullopt);
+  EXPECT_EQ(of_year(2024, 0), std::nullopt);
+  EXPECT_EQ(of_year(9999, 366), std::nullopt);
+  EXPECT_EQ(of_year(2024, std::numeric_limits<int64_t>::max()), std::nullopt);
+}
+
 TEST(MomentTest, GivesEqualFunctionsOnce) {
   EXPECT_EQ(part_of_moment(MomentPart::Year), part_of_moment(MomentPart::Year));
   EXPECT_NE(moment_after(MomentUnit::Day, false), moment_after(MomentUnit::Day, true));
