@@ -41,11 +41,15 @@ bool takes_whole_numbers(std::string_view name) {
   static const Names names{"&", "|", "^", "~", "<<", ">>", "bit_count", "xor"};
   return names.contains(name);
 }
-bool are_all_whole(const Item_func& function) {
+bool are_all_whole(const Item_func& function, uint first = 0) {
   Item** const arguments = function.arguments();
-  return std::all_of(arguments, arguments + function.argument_count(), [](const Item* argument) {
+  return std::all_of(arguments + first, arguments + function.argument_count(), [](const Item* argument) {
     return argument->const_item() || argument->cmp_type() == INT_RESULT;
   });
+}
+/// What is cut or rounded behind as many characters or digits as the other arguments say.
+bool takes_count(std::string_view name) {
+  return name == "left" || name == "right" || name == "substr" || name == "round" || name == "truncate";
 }
 
 /// Functions of times.
@@ -60,8 +64,6 @@ bool takes_times(std::string_view name) {
                            "date_format",    "last_day",     "timestampdiff"};
   return names.contains(name);
 }
-
-bool takes_beginning(std::string_view name) { return name == "left" || name == "right" || name == "substr"; }
 
 bool divides(std::string_view name) { return name == "/" || name == "DIV" || name == "MOD" || name == "%"; }
 
@@ -163,7 +165,10 @@ bool is_silent(const THD& thd, const Item_func& function) {
   if (chooses_by_numbers(function) || converts_to_unicode(function)) return true;
   const std::string_view name = function.func_name();
   if (takes_anything(name)) return true;
-  if (takes_beginning(name)) return are_all(function, Kind::Number, 1);
+  if (takes_count(name)) {
+    const bool of_number = takes_numbers(name);
+    return (!of_number || are_all(function, Kind::Number)) && are_all_whole(function, 1);
+  }
   if (takes_times(name)) return are_all(function, Kind::Time);
   if (divides(name)) return are_all(function, Kind::Number) && !may_divide_by_zero(thd, function);
   if (takes_whole_numbers(name)) return are_all_whole(function);
