@@ -87,6 +87,8 @@ class MariaDbCollation final : public Collation {
     return std::min(value.size(), charset_->charpos(value.data(), value.data() + value.size(), characters));
   }
 
+  bool has_wide_characters() const override { return charset_->mbmaxlen > 1; }
+
   size_t characters(ByteView value) const override {
     return charset_->numchars(value.data(), value.data() + value.size());
   }
@@ -104,6 +106,10 @@ class MariaDbCollation final : public Collation {
     my_match_t match;
     const uint found = charset_->instr(value.data(), value.size(), part.data(), part.size(), &match, 1);
     return found == 0 ? 0 : match.mb_len + 1;
+  }
+
+  bool equal_without_padding(ByteView a, ByteView b) const override {
+    return charset_->strnncoll(a.data(), a.size(), b.data(), b.size()) == 0;
   }
 
   Equality equality() const override {

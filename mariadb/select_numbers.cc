@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <typeinfo>
 #include <utility>
 
 #include "decimal_numbers.h"
@@ -557,7 +558,9 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item) {
     case Item_func::LIKE_FUNC:
       return text_like(function);
     default:
-      return truth_of_truth(function);
+      if (typeid(function) != typeid(Item_func_regex)) return truth_of_truth(function);
+      return of_pattern(function, Function::MatchesPattern,
+                        static_cast<Item_func_regex&>(function).compare_collation());
   }
 }
 

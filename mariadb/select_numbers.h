@@ -219,13 +219,20 @@ class NumberTranslator {
   std::optional<Register> text_constant(Item& item, const CHARSET_INFO& charset);
   std::optional<Register> text_of_integer(Item& item);
   std::optional<Register> text_function(Item_func& function);
+  /// Of REGEXP and its relatives, whose pattern is a constant; `charset`: as the server compares.
+  std::optional<Register> of_pattern(Item_func& function, Function called, const CHARSET_INFO* charset);
+  /// JSON_VALUE() by a constant path.
+  std::optional<Register> value_of_document(Item_func& function);
   /// A whole number that is made of texts.
   std::optional<Register> number_of_text(Item_func& function);
-  /// Of all arguments from `first` to before `end`, as texts of one character set.
-  std::optional<std::vector<Register>> texts(Item_func& function, const CHARSET_INFO& charset, uint first,
-                                             uint end);
+  /// Of all items, as texts of one character set.
+  std::optional<std::vector<Register>> texts(std::span<Item* const> items, const CHARSET_INFO& charset);
+  /// Of all arguments, which are such texts, or whole numbers.
+  std::optional<std::vector<Register>> inputs_of(Function called, Item_func& function,
+                                                 const CHARSET_INFO& charset);
   /// A whole number that a function of texts takes.
   std::optional<Register> count(Item& item);
+  static bool is_text_or_null(Item* item);
   static bool compares_texts(Item_func& function);
   /// Whether two texts are equal, where it is plain how the server compares them.
   std::optional<Register> equal_texts(Item& one, Item& other);

@@ -6,13 +6,18 @@
 #include <utility>
 
 #include "collation.h"
+#include "documents.h"
+#include "patterns.h"
 #include "pushdown_text.h"
 #include "select_numbers.h"
 // clang-format off
+#include <item_jsonfunc.h>
 #include <item_timefunc.h>
 // clang-format on
 
 namespace hailstone {
+
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -48,35 +53,73 @@ std::optional<Function> function_of_texts(const Item_func& function) {
   if (type == typeid(Item_func_lcase)) return Function::Lower;
   if (type == typeid(Item_func_replace)) return Function::Replace;
   if (type == typeid(Item_func_hex)) return Function::Hex;
-  if (arguments != 1) return std::nullopt;
-  if (type == typeid(Item_func_trim)) return Function::Trim;
-  if (type == typeid(Item_func_ltrim)) return Function::TrimLeft;
-  if (type == typeid(Item_func_rtrim)) return Function::TrimRight;
+  if (type == typeid(Item_func_md5)) return Function::Md5;
+  if (type == typeid(Item_func_lpad)) return Function::PadLeft;
+  if (type == typeid(Item_func_rpad)) return Function::PadRight;
+  if (type == typeid(Item_func_repeat)) return Function::Repeat;
+  if (type == typeid(Item_func_space)) return Function::Repeat;
+  if (type == typeid(Item_func_reverse)) return Function::Reverse;
+  if (type == typeid(Item_func_substr_index)) return Function::AtSeparators;
+  if (type == typeid(Item_func_elt)) return Function::Numbered;
+  if (type == typeid(Item_func_max)) return Function::GreatestText;
+  if (type == typeid(Item_func_min)) return Function::LeastText;
+  const bool of_spaces = arguments == 1;
+  if (type == typeid(Item_func_trim)) return of_spaces ? Function::Trim : Function::TrimOf;
+  if (type == typeid(Item_func_ltrim)) return of_spaces ? Function::TrimLeft : Function::TrimLeftOf;
+  if (type == typeid(Item_func_rtrim)) return of_spaces ? Function::TrimRight : Function::TrimRightOf;
   return std::nullopt;
 }
 
-/// How many arguments of the function, the first ones, are texts; the others are whole numbers.
-uint texts_of(Function function, uint arguments) {
+/// Whether the argument at `position` is a whole number; others are texts.
+bool takes_number(Function function, uint position) {
   switch (function) {
     case Function::Substring:
     case Function::SubstringFrom:
     case Function::Left:
     case Function::Right:
-      return 1;
+    case Function::PadLeft:
+    case Function::PadRight:
+    case Function::Repeat:
+      return position == 1 || (position == 2 && function == Function::Substring);
+    case Function::AtSeparators:
+    case Function::LocateFrom:
+      return position == 2;
+    case Function::Numbered:
+      return position == 0;
     default:
-      return arguments;
+      return false;
   }
 }
 
-/// How the server compares two texts, where that is plain.
-const CHARSET_INFO* compared_as(const Item& one, const Item& other) {
-  if (one.collation.collation == other.collation.collation ||
-      one.collation.derivation < other.collation.derivation)
-    return one.collation.collation;
-  return nullptr;
+/// Whether a function of one text takes it in whatever character set it is, and has a result of its own.
+bool takes_bytes(Function function) { return function == Function::Hex || function == Function::Md5; }
+
+/// How the server compares texts with each other, where that is plain.
+const CHARSET_INFO* compared_as(std::span<Item* const> items) {
+  const Item* best = items.front();
+  bool is_sure = true;
+  for (const Item* const item : items.subspan(1)) {
+    if (item->collation.collation == best->collation.collation) continue;
+    if (item->collation.derivation < best->collation.derivation) {
+      best = item;
+      is_sure = true;
+    } else if (item->collation.derivation == best->collation.derivation) {
+      // Of one character set the order of codes is taken.
+      const CHARSET_INFO &one = *best->collation.collation, &other = *item->collation.collation;
+      const bool by_codes = (one.state & MY_CS_BINSORT) != 0;
+      is_sure &= my_charset_same(&one, &other) && by_codes != ((other.state & MY_CS_BINSORT) != 0);
+      if (!by_codes) best = item;
+    }
+  }
+  return is_sure ? best->collation.collation : nullptr;
 }
 
 bool is_null_constant(Item& item) { return item.real_item()->type() == Item::NULL_ITEM; }
+
+/// Whether each byte, or each sequence that may be stored, is a character. At others FIND_IN_SET() stops.
+bool has_all_characters(const CHARSET_INFO& charset) {
+  return charset.mbmaxlen > 1 || &charset == &my_charset_bin || my_charset_same(&charset, &my_charset_latin1);
+}
 
 }  // namespace
 
@@ -120,6 +163,8 @@ std::optional<Program::Register> NumberTranslator::translate_text(Item& item, co
   const auto text = [&](Item& argument) { return translate_text(argument, own); };
   if (type == typeid(Item_func_case_searched) || type == typeid(Item_func_if))
     return chosen(function, ValueKind::Text, text);
+  if (type == typeid(Item_func_regexp_replace)) return of_pattern(function, Function::PatternReplaced, &own);
+  if (type == typeid(Item_func_regexp_substr)) return of_pattern(function, Function::PatternPart, &own);
   if (type == typeid(Item_func_coalesce) || type == typeid(Item_func_ifnull)) return first(function, text);
   if (type == typeid(Item_func_case_simple)) return switched_by_value(function, ValueKind::Text, text);
   if (type == typeid(Item_func_nullif)) return null_if(function, ValueKind::Text, text);
@@ -128,6 +173,7 @@ std::optional<Program::Register> NumberTranslator::translate_text(Item& item, co
     return is_plain_text(converted) ? translate_text(converted, own) : std::nullopt;
   }
   if (type == typeid(Item_func_date_format)) return text_of_moment(function);
+  if (type == typeid(Item_func_json_value)) return value_of_document(function);
   return text_function(function);
 }
 
@@ -167,14 +213,26 @@ std::optional<Program::Register> NumberTranslator::text_of_integer(Item& item) {
   return number ? std::optional(call(Function::IntegerText, {*number})) : std::nullopt;
 }
 
-std::optional<std::vector<Program::Register>> NumberTranslator::texts(Item_func& function,
-                                                                      const CHARSET_INFO& charset, uint first,
-                                                                      uint end) {
+std::optional<std::vector<Program::Register>> NumberTranslator::texts(std::span<Item* const> items,
+                                                                      const CHARSET_INFO& charset) {
   std::vector<Register> all;
-  for (uint i = first; i < end; ++i) {
-    const auto text = translate_text(*function.arguments()[i], charset);
+  for (Item* const item : items) {
+    const auto text = translate_text(*item, charset);
     if (!text) return std::nullopt;
     all.push_back(*text);
+  }
+  return all;
+}
+
+std::optional<std::vector<Program::Register>> NumberTranslator::inputs_of(Function called,
+                                                                          Item_func& function,
+                                                                          const CHARSET_INFO& charset) {
+  std::vector<Register> all;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    Item& argument = *function.arguments()[i];
+    const auto input = takes_number(called, i) ? count(argument) : translate_text(argument, charset);
+    if (!input) return std::nullopt;
+    all.push_back(*input);
   }
   return all;
 }
@@ -182,19 +240,23 @@ std::optional<std::vector<Program::Register>> NumberTranslator::texts(Item_func&
 std::optional<Program::Register> NumberTranslator::text_function(Item_func& function) {
   const auto called = function_of_texts(function);
   if (!called) return std::nullopt;
-  // HEX() has digits of whatever bytes there are.
-  const CHARSET_INFO& charset = *called == Function::Hex ? *function.arguments()[0]->collation.collation
-                                                         : *function.collation.collation;
-  if (*called == Function::Hex && !is_plain_text(*function.arguments()[0])) return std::nullopt;
-  const uint arguments = function.argument_count();
+  Item& first = *function.arguments()[0];
+  const CHARSET_INFO& charset =
+      takes_bytes(*called) ? *first.collation.collation : *function.collation.collation;
+  if (takes_bytes(*called) && !is_plain_text(first)) return std::nullopt;
   // REPLACE() looks at its last argument only where it has to.
   if (*called == Function::Replace && function.arguments()[2]->maybe_null()) return std::nullopt;
-  auto inputs = texts(function, charset, 0, texts_of(*called, arguments));
-  if (!inputs) return std::nullopt;
-  for (uint i = texts_of(*called, arguments); i < arguments; ++i) {
-    const auto number = count(*function.arguments()[i]);
+  std::optional<std::vector<Register>> inputs;
+  if (typeid(function) == typeid(Item_func_space)) {
+    const auto number = count(first);
     if (!number) return std::nullopt;
-    inputs->push_back(*number);
+    inputs = {program_.constant(std::string(" ")), *number};
+  } else {
+    inputs = inputs_of(*called, function, charset);
+    if (!inputs) return std::nullopt;
+    const bool fills_with_spaces =
+        (*called == Function::PadLeft || *called == Function::PadRight) && inputs->size() == 2;
+    if (fills_with_spaces) inputs->push_back(program_.constant(std::string(" ")));
   }
   const Collation* const collation = collation_of(charset);
   if (collation == nullptr) return std::nullopt;
@@ -203,27 +265,99 @@ std::optional<Program::Register> NumberTranslator::text_function(Item_func& func
   return program_.call(*called, *inputs, {.collation = collation, .most_bytes = is_short ? 0 : most});
 }
 
+std::optional<Program::Register> NumberTranslator::of_pattern(Item_func& function, Function called,
+                                                              const CHARSET_INFO* charset) {
+  const std::span<Item*> arguments(function.arguments(), function.argument_count());
+  Item& subject = *arguments[0];
+  Item& pattern = *arguments[1];
+  const THD& thd = columns_.sources().thd();
+  if (charset == nullptr || thd.variables.default_regex_flags != 0 || !is_plain_text(subject) ||
+      !is_plain_text(pattern) || !is_plain_constant(pattern))
+    return std::nullopt;
+  // The server looks at a text's own characters.
+  const CHARSET_INFO& own = *subject.collation.collation;
+  if ((charset == &my_charset_bin) != (&own == &my_charset_bin) || !are_same_bytes(own, *charset))
+    return std::nullopt;
+  const auto compiled = translate_text(pattern, *charset);
+  auto inputs = texts(arguments.first(1), *charset);
+  if (!compiled || !inputs) return std::nullopt;
+  const Program::Instruction constant = program_.instructions()[*compiled];
+  if (constant.operation != Program::Opcode::Constant) return std::nullopt;
+  if (called == Function::PatternReplaced) {
+    const auto replacement = translate_text(*arguments[2], *charset);
+    if (!replacement) return std::nullopt;
+    inputs->push_back(*replacement);
+  }
+  auto of_texts = function_of_pattern(called, constant.text, *charset);
+  if (of_texts == nullptr) return std::nullopt;
+  return program_.call(called, *inputs,
+                       {.most_bytes = thd.variables.max_allowed_packet, .of_texts = std::move(of_texts)});
+}
+
+std::optional<Program::Register> NumberTranslator::value_of_document(Item_func& function) {
+  Item& document = *function.arguments()[0];
+  Item& path = *function.arguments()[1];
+  // A column of documents is one of texts.
+  const bool is_column = document.real_item()->type() == Item::FIELD_ITEM;
+  if ((!is_column && !is_plain_text(document)) || !is_plain_text(path) || !is_plain_constant(path))
+    return std::nullopt;
+  CHARSET_INFO* const charset = document.collation.collation;
+  String buffer;
+  const String* const text = path.val_str(&buffer);
+  if (text == nullptr || path.null_value) return std::nullopt;
+  auto of_texts = value_of_documents(charset, std::string(text->ptr(), text->length()), text->charset());
+  const auto input = translate_text(document, *charset);
+  if (of_texts == nullptr || !input) return std::nullopt;
+  return program_.call(
+      Function::OfDocument, std::array{*input},
+      {.most_bytes = columns_.sources().thd().variables.max_allowed_packet, .of_texts = std::move(of_texts)});
+}
+
 std::optional<Program::Register> NumberTranslator::number_of_text(Item_func& function) {
   const std::type_info& type = typeid(function);
-  Item& first = *function.arguments()[0];
+  const std::span<Item*> arguments(function.arguments(), function.argument_count());
+  if (type == typeid(Item_func_regexp_instr))
+    return of_pattern(function, Function::PatternPlace, compared_as(arguments));
+  Item& first = *arguments.front();
   const CHARSET_INFO* charset = first.collation.collation;
   std::optional<Function> called;
   if (type == typeid(Item_func_octet_length)) called = Function::Length;
   if (type == typeid(Item_func_char_length)) called = Function::Characters;
-  if (type == typeid(Item_func_locate) && function.argument_count() == 2) {
+  if (type == typeid(Item_func_ascii)) called = Function::FirstByte;
+  if (type == typeid(Item_func_crc32) && arguments.size() == 1 && function.func_name() == "crc32"sv)
+    called = Function::Crc32;
+  if (type == typeid(Item_func_locate)) {
+    charset = compared_as(arguments.first(2));
     called = Function::Locate;
-    charset = compared_as(first, *function.arguments()[1]);
+    if (arguments.size() == 3) {
+      called = Function::LocateFrom;
+      // It counts characters of the first text.
+      if (charset == nullptr || !my_charset_same(charset, first.collation.collation)) return std::nullopt;
+    }
+  }
+  if (type == typeid(Item_func_strcmp) || type == typeid(Item_func_field) ||
+      type == typeid(Item_func_find_in_set)) {
+    called = type == typeid(Item_func_strcmp)  ? Function::TextOrder
+             : type == typeid(Item_func_field) ? Function::InList
+                                               : Function::InSet;
+    charset = compared_as(arguments);
+    if (!std::ranges::all_of(arguments, is_text_or_null)) return std::nullopt;
   }
   if (!called || charset == nullptr || first.cmp_type() != STRING_RESULT) return std::nullopt;
-  const auto inputs = texts(function, *charset, 0, function.argument_count());
+  const bool searches_bytes = *called == Function::InSet || *called == Function::LocateFrom;
+  if (searches_bytes && !is_plain_charset(*charset)) return std::nullopt;
+  if (*called == Function::InSet && !has_all_characters(*charset)) return std::nullopt;
+  const auto inputs = inputs_of(*called, function, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!inputs || collation == nullptr) return std::nullopt;
   return program_.call(*called, *inputs, {.collation = collation});
 }
 
+bool NumberTranslator::is_text_or_null(Item* item) { return is_plain_text(*item) || is_null_constant(*item); }
+
 std::optional<Program::Register> NumberTranslator::equal_texts(Item& one, Item& other) {
   if (!is_plain_text(one) || !is_plain_text(other)) return std::nullopt;
-  const CHARSET_INFO* const charset = compared_as(one, other);
+  const CHARSET_INFO* const charset = compared_as(std::array{&one, &other});
   const Collation* const collation = charset != nullptr ? collation_of(*charset) : nullptr;
   if (collation == nullptr) return std::nullopt;
   const auto first = translate_text(one, *charset);
@@ -241,15 +375,14 @@ bool NumberTranslator::compares_texts(Item_func& function) {
       return false;
   }
   const std::span<Item*> arguments(function.arguments(), function.argument_count());
-  return std::ranges::all_of(arguments,
-                             [](Item* item) { return is_plain_text(*item) || is_null_constant(*item); }) &&
+  return std::ranges::all_of(arguments, is_text_or_null) &&
          std::ranges::any_of(arguments, [](Item* item) { return is_plain_text(*item); });
 }
 
 std::optional<Program::Register> NumberTranslator::text_comparison(Item_func& function, Function called) {
   CHARSET_INFO* const charset = static_cast<Item_bool_func&>(function).compare_collation();
   if (charset == nullptr) return std::nullopt;
-  const auto sides = texts(function, *charset, 0, 2);
+  const auto sides = texts({function.arguments(), 2}, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!sides || collation == nullptr) return std::nullopt;
   const Program::Instruction& second = program_.instructions()[sides->back()];
@@ -263,7 +396,7 @@ std::optional<Program::Register> NumberTranslator::text_comparison(Item_func& fu
 std::optional<Program::Register> NumberTranslator::text_between(Item_func& function) {
   const CHARSET_INFO* const charset = static_cast<Item_bool_func&>(function).compare_collation();
   if (charset == nullptr) return std::nullopt;
-  const auto all = texts(function, *charset, 0, 3);
+  const auto all = texts({function.arguments(), 3}, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!all || collation == nullptr) return std::nullopt;
   const Register result = program_.call(Function::Between, *all, {.collation = collation});
@@ -273,7 +406,7 @@ std::optional<Program::Register> NumberTranslator::text_between(Item_func& funct
 std::optional<Program::Register> NumberTranslator::text_in_list(Item_func& function) {
   CHARSET_INFO* const charset = static_cast<Item_bool_func&>(function).compare_collation();
   if (charset == nullptr) return std::nullopt;
-  const auto all = texts(function, *charset, 0, function.argument_count());
+  const auto all = texts({function.arguments(), function.argument_count()}, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!all || collation == nullptr) return std::nullopt;
   std::vector<std::string> constants;
@@ -309,7 +442,7 @@ std::optional<Program::Register> NumberTranslator::text_like(Item_func& function
   auto& like = static_cast<Item_func_like&>(function);
   CHARSET_INFO* const charset = like.compare_collation();
   if (charset == nullptr) return std::nullopt;
-  const auto sides = texts(function, *charset, 0, 2);
+  const auto sides = texts({function.arguments(), 2}, *charset);
   if (!sides) return std::nullopt;
   const Program::Instruction& pattern = program_.instructions()[sides->back()];
   if (pattern.operation != Program::Opcode::Constant) return std::nullopt;

@@ -16,6 +16,12 @@ constexpr std::string_view whole_by_zero =
     "asked";
 constexpr std::string_view too_long = "longer than max_allowed_packet: the server is asked";
 
+constexpr std::string_view no_match =
+    "more steps than PCRE2 takes, bytes that are no characters, longer than max_allowed_packet: the server "
+    "is "
+    "asked";
+constexpr std::string_view no_document =
+    "a character that the text's character set lacks: the server is asked";
 constexpr std::string_view no_day = "a day that is none: the server is asked";
 constexpr std::string_view no_year =
     "a day that is none: the server is asked; a result beyond the year 9999 or before 0: NULL, with a "
@@ -116,13 +122,43 @@ constexpr auto table = std::to_array<FunctionLine>({
     {Function::Locate, "INSTR, LOCATE", "text, text", ResultKind::Integer, Marks::Asked, "", locate},
     {Function::Hex, "HEX", "text", ResultKind::Text, Marks::Asked, too_long, make_hex},
     {Function::IntegerText, "an INT as a text", "INT", ResultKind::Text, Marks::Asked, "", write_integer},
+    {Function::FirstByte, "ASCII", "text", ResultKind::Integer, Marks::Asked, "", take_first_bytes},
+    {Function::PadLeft, "LPAD", "text, INT, text", ResultKind::Text, Marks::Asked, too_long, pad_left},
+    {Function::PadRight, "RPAD", "text, INT, text", ResultKind::Text, Marks::Asked, too_long, pad_right},
+    {Function::Repeat, "REPEAT, SPACE", "text, INT", ResultKind::Text, Marks::Asked, too_long, repeat_texts},
+    {Function::Reverse, "REVERSE", "text", ResultKind::Text, Marks::Asked, too_long, reverse_texts},
+    {Function::TrimOf, "TRIM(BOTH)", "text, text", ResultKind::Text, Marks::Asked, "", trim_both_of},
+    {Function::TrimLeftOf, "TRIM(LEADING)", "text, text", ResultKind::Text, Marks::Asked, "", trim_left_of},
+    {Function::TrimRightOf, "TRIM(TRAILING)", "text, text", ResultKind::Text, Marks::Asked, "",
+     trim_right_of},
+    {Function::AtSeparators, "SUBSTRING_INDEX", "text, text, INT", ResultKind::Text, Marks::Asked, "",
+     cut_at_separators},
+    {Function::LocateFrom, "LOCATE", "text, text, INT", ResultKind::Integer, Marks::Asked, "", locate_from},
+    {Function::InSet, "FIND_IN_SET", "text, text", ResultKind::Integer, Marks::Asked, "", find_in_set},
+    {Function::TextOrder, "STRCMP", "text, text", ResultKind::Integer, Marks::Asked, "", compare_order},
+    {Function::GreatestText, "GREATEST", "text, text, …", ResultKind::Text, Marks::Asked, "", find_greatest},
+    {Function::LeastText, "LEAST", "text, text, …", ResultKind::Text, Marks::Asked, "", find_least},
+    {Function::InList, "FIELD", "text, text, …", ResultKind::Integer, Marks::OfKernel, "",
+     find_number_in_list},
+    {Function::Numbered, "ELT", "INT, text, …", ResultKind::Text, Marks::OfKernel, "", choose_by_number},
+    {Function::Md5, "MD5", "text", ResultKind::Text, Marks::Asked, "", make_md5},
+    {Function::Crc32, "CRC32", "text", ResultKind::Integer, Marks::Asked, "", make_crc32},
+    {Function::MatchesPattern, "REGEXP, RLIKE", "text", ResultKind::Integer, Marks::Asked, no_match,
+     apply_to_texts},
+    {Function::PatternReplaced, "REGEXP_REPLACE", "text, text", ResultKind::Text, Marks::Asked, no_match,
+     apply_to_texts},
+    {Function::PatternPart, "REGEXP_SUBSTR", "text", ResultKind::Text, Marks::Asked, no_match,
+     apply_to_texts},
+    {Function::PatternPlace, "REGEXP_INSTR", "text", ResultKind::Integer, Marks::Asked, no_match,
+     apply_to_texts},
+    {Function::OfDocument, "JSON_VALUE", "text", ResultKind::Text, Marks::Asked, no_document, apply_to_texts},
 });
 
 constexpr bool is_in_order() {
   for (size_t i = 0; i < table.size(); ++i) {
     if (table[i].function != static_cast<Function>(i)) return false;
   }
-  return table.size() == static_cast<size_t>(Function::IntegerText) + 1;
+  return table.size() == static_cast<size_t>(Function::OfDocument) + 1;
 }
 static_assert(is_in_order());
 

@@ -92,6 +92,30 @@ enum class Function : uint8_t {
   Locate,
   Hex,
   IntegerText,
+  FirstByte,
+  PadLeft,
+  PadRight,
+  Repeat,
+  Reverse,
+  TrimOf,
+  TrimLeftOf,
+  TrimRightOf,
+  AtSeparators,
+  LocateFrom,
+  InSet,
+  TextOrder,
+  GreatestText,
+  LeastText,
+  InList,
+  Numbered,
+  Md5,
+  Crc32,
+  // Of texts, by a TextFunction.
+  MatchesPattern,
+  PatternReplaced,
+  PatternPart,
+  PatternPlace,
+  OfDocument,
 };
 
 /// A whole number made of one or two others. Thread-safe.
@@ -112,6 +136,16 @@ class NumberFunction {
 /// Whether a number is one of these.
 std::shared_ptr<const NumberFunction> is_among(std::vector<int64_t> numbers);
 
+struct FunctionCall;
+
+/// What the embedding application makes of texts, in place of a kernel. Thread-safe.
+class TextFunction {
+ public:
+  virtual ~TextFunction() = default;
+  /// As a kernel whose line says Marks::Asked.
+  virtual void of_all(const FunctionCall& call) const = 0;
+};
+
 /// What a call has beside its arguments. What a function does not ask for stays as it is here.
 struct FunctionSettings {
   /// Of divisions: one by zero is a failure, and not just NULL.
@@ -127,6 +161,8 @@ struct FunctionSettings {
   std::shared_ptr<const BytesTest> test = nullptr;
   /// Of moments, and Among: what is made of them.
   std::shared_ptr<const NumberFunction> of_numbers = nullptr;
+  /// What is made of texts by the application.
+  std::shared_ptr<const TextFunction> of_texts = nullptr;
 
   bool operator==(const FunctionSettings&) const = default;
 };

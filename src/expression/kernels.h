@@ -80,8 +80,35 @@ void trim_right(const FunctionCall& call);
 void replace_all(const FunctionCall& call);
 void count_bytes(const FunctionCall& call);
 void count_characters(const FunctionCall& call);
+void take_first_bytes(const FunctionCall& call);
 void locate(const FunctionCall& call);
 void make_hex(const FunctionCall& call);
 void write_integer(const FunctionCall& call);
+void apply_to_texts(const FunctionCall& call);
+
+// paddings.cc
+void pad_left(const FunctionCall& call);
+void pad_right(const FunctionCall& call);
+void repeat_texts(const FunctionCall& call);
+void reverse_texts(const FunctionCall& call);
+
+// text_searches.cc
+void trim_both_of(const FunctionCall& call);
+void trim_left_of(const FunctionCall& call);
+void trim_right_of(const FunctionCall& call);
+void cut_at_separators(const FunctionCall& call);
+void locate_from(const FunctionCall& call);
+void find_in_set(const FunctionCall& call);
+
+// text_lists.cc
+void compare_order(const FunctionCall& call);
+void find_greatest(const FunctionCall& call);
+void find_least(const FunctionCall& call);
+void find_number_in_list(const FunctionCall& call);
+void choose_by_number(const FunctionCall& call);
+
+// digests.cc
+void make_md5(const FunctionCall& call);
+void make_crc32(const FunctionCall& call);
 
 }  // namespace hailstone

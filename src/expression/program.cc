@@ -200,6 +200,7 @@ bool Program::may_fail() const {
       case Function::DateFormat:
         return all_bits + 1;
       default:
+        if (call.settings.of_texts != nullptr) return all_bits + 1;
         // Truths have one bit.
         if (line_of(call.function).result == ResultKind::Integer && call.kind == Kind::Integer &&
             call.function < Function::Concat)

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "expression/kernels.h"
+#include "expression/text_rows.h"
 #include "schema/padding.h"
 
 namespace hailstone {
@@ -19,31 +20,6 @@ char* FunctionCall::text(uint32_t row, uint64_t length) const {
 }
 
 namespace {
-
-/// Calls `work` with each row whose result is not NULL. Of others the text is empty.
-template <typename Work>
-void each_row(const FunctionCall& call, const Work& work) {
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    if (call.to.is_null(row)) {
-      if (call.to.kind == ValueKind::Text) call.to.texts[row] = {};
-    } else {
-      work(row);
-    }
-  }
-}
-
-/// A text that is a part of the argument's.
-template <typename Part>
-void take_parts(const FunctionCall& call, const Part& part) {
-  each_row(call, [&](uint32_t row) { call.to.texts[row] = part(row, call.input(0).texts[row]); });
-}
-
-void make_text(const FunctionCall& call, uint32_t row, ByteView text) {
-  char* const to = call.text(row, text.size());
-  if (to == nullptr) return;
-  std::copy(text.begin(), text.end(), to);
-  call.to.texts[row] = {to, text.size()};
-}
 
 ByteView without_leading_spaces(ByteView text) {
   const size_t first = text.find_first_not_of(' ');
@@ -206,6 +182,13 @@ void count_characters(const FunctionCall& call) {
   });
 }
 
+void take_first_bytes(const FunctionCall& call) {
+  each_row(call, [&](uint32_t row) {
+    const ByteView text = call.input(0).texts[row];
+    call.to.integers[row] = text.empty() ? 0 : static_cast<unsigned char>(text.front());
+  });
+}
+
 void locate(const FunctionCall& call) {
   each_row(call, [&](uint32_t row) {
     call.to.integers[row] = static_cast<int64_t>(
@@ -231,5 +214,7 @@ void write_integer(const FunctionCall& call) {
     make_text(call, row, {digits.data(), static_cast<size_t>(end - digits.data())});
   });
 }
+
+void apply_to_texts(const FunctionCall& call) { call.settings.of_texts->of_all(call); }
 
 }  // namespace hailstone

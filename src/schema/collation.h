@@ -30,12 +30,17 @@ class Collation {
   virtual size_t prefix_bytes(ByteView value, size_t characters) const = 0;
 
   // Characters, as functions of texts have them. As they stand here: each byte is one, and has no case.
+  /// Whether a character may have more than one byte.
+  virtual bool has_wide_characters() const { return false; }
   virtual size_t characters(ByteView value) const { return value.size(); }
   virtual void append_upper(ByteView value, std::string& to) const { to.append(value); }
   virtual void append_lower(ByteView value, std::string& to) const { to.append(value); }
   /// The number of the character, from 1 on, at which `part` begins first; 0: nowhere. What is empty is
   /// there.
   virtual uint64_t locate(ByteView value, ByteView part) const { return value.find(part) + 1; }
+
+  /// Whether two texts are equal where spaces at their ends count.
+  virtual bool equal_without_padding(ByteView a, ByteView b) const { return a == b; }
 
   /// What equal values have in common, and no others.
   enum class Equality : uint8_t {

@@ -28,8 +28,8 @@ UNITS = ["YEAR", "MONTH", "DAY", "WEEK", "QUARTER", "HOUR", "MINUTE", "SECOND", 
 # address; <l>: a word; <s>: a size; <r>: a pattern; <p>: a path; <m>: a constant moment; <i>: a unit.
 OF_TEXT = ["UPPER(<t>)", "LOWER(<t>)", "CONCAT(<t>, <l>)", "CONCAT(<l>, <x>)", "CONCAT_WS('-', <t>, <n>, <l>)", "REPLACE(<t>, <l>, <l>)", "INSERT(<t>, <s>, <s>, <l>)",
            "SUBSTRING(<t>, <s>)", "SUBSTRING(<t>, <s>, <s>)", "LEFT(<t>, <s>)", "RIGHT(<t>, <s>)", "TRIM(<t>)", "TRIM(LEADING <l> FROM <t>)", "LTRIM(<t>)", "RTRIM(<t>)",
-           "LPAD(<t>, 6, <l>)", "RPAD(<t>, 5, <l>)", "REVERSE(<t>)", "REPEAT(<t>, <s>)", "QUOTE(<t>)", "SOUNDEX(<t>)", "HEX(<x>)", "HEX(<t>)", "UNHEX(HEX(LEFT(<t>, 9)))", "UNHEX(LEFT(<t>, 4))",
-           "TO_BASE64(<t>)", "FROM_BASE64(TO_BASE64(LEFT(<t>, 9)))", "MD5(<t>)", "SHA1(<t>)", "SHA2(<t>, 256)", "ELT(1 + id % 3, <t>, <l>, <l>)", "MAKE_SET(<w>, <l>, <t>)",
+           "LPAD(<t>, 6, <l>)", "LPAD(<t>, <s>, <t>)", "RPAD(<t>, 5, <l>)", "RPAD(<x>, <s>, <l>)", "REVERSE(<t>)", "REPEAT(<t>, <s>)", "QUOTE(<t>)", "SOUNDEX(<t>)", "HEX(<x>)", "HEX(<t>)", "UNHEX(HEX(LEFT(<t>, 9)))", "UNHEX(LEFT(<t>, 4))",
+           "TO_BASE64(<t>)", "FROM_BASE64(TO_BASE64(LEFT(<t>, 9)))", "MD5(<t>)", "SHA1(<t>)", "SHA2(<t>, 256)", "ELT(1 + id % 3, <t>, <l>, <l>)", "ELT(<w>, <t>, <x>)", "TRIM(<l> FROM <t>)", "TRIM(TRAILING <l> FROM <t>)", "MAKE_SET(<w>, <l>, <t>)",
            "EXPORT_SET(<w> & 15, 'Y', 'N', ',', 4)", "SUBSTRING_INDEX(<t>, <l>, <s>)", "FORMAT(<n>, 2)", "CONV(<w>, 10, 16)", "BIN(<w>)", "OCT(<w>)",
            "CHAR(97 + id % 26 USING utf8mb4)", "CONVERT(<t> USING utf8mb4)", "CONVERT(<t> USING latin1)", "CAST(<t> AS CHAR(3))", "CAST(<x> AS CHAR)", "CAST(<t> AS BINARY(4))",
            "COALESCE(<t>, <l>)", "IF(<c>, <t>, <l>)", "IFNULL(<t>, <l>)", "NULLIF(<t>, <l>)", "NVL2(<x>, <t>, <l>)", "CASE WHEN <c> THEN <t> WHEN <c> THEN <l> END",
@@ -41,7 +41,7 @@ OF_DOCUMENT = ["JSON_VALUE(<j>, <p>)", "JSON_QUERY(<j>, <p>)", "JSON_EXTRACT(<j>
                "JSON_UNQUOTE(<t>)", "JSON_COMPACT(<j>)", "JSON_LOOSE(<j>)", "JSON_DETAILED(<j>)", "JSON_NORMALIZE(<j>)", "JSON_ARRAY_APPEND(<j>, '$', <n>)"]
 OF_TIME_AS_TEXT = ["DATE_FORMAT(<d>, '%W %M %e %Y')", "DATE_FORMAT(<d>, '%Y-%m-%dT%H:%i:%s.%f')", "DAYNAME(<d>)", "MONTHNAME(<d>)", "TIME_FORMAT(<u>, '%H:%i:%s.%f')",
                    "CONCAT(<d>)", "CAST(<u> AS CHAR)", "DATE_FORMAT(<d>, '%x week %v')"]
-AS_NUMBER = ["LENGTH(<t>)", "CHAR_LENGTH(<t>)", "BIT_LENGTH(<t>)", "ASCII(<t>)", "ORD(<t>)", "INSTR(<t>, <l>)", "LOCATE(<l>, <t>, 2)", "FIELD(<t>, <l>, <l>)",
+AS_NUMBER = ["LENGTH(<t>)", "CHAR_LENGTH(<t>)", "BIT_LENGTH(<t>)", "ASCII(<t>)", "ORD(<t>)", "INSTR(<t>, <l>)", "LOCATE(<l>, <t>, 2)", "LOCATE(<t>, <t>, <s>)", "FIELD(<t>, <l>, <l>)", "FIELD(<t>, <t>, <x>)", "FIND_IN_SET(<t>, <t>)",
              "FIND_IN_SET(<l>, <t>)", "STRCMP(<t>, <l>)", "CRC32(<t>)", "REGEXP_INSTR(<t>, <r>)", "JSON_LENGTH(<j>)", "JSON_DEPTH(<j>)", "JSON_VALID(<t>)",
              "JSON_CONTAINS(<j>, '1', <p>)", "JSON_CONTAINS_PATH(<j>, 'one', <p>)", "JSON_EXISTS(<j>, <p>)", "JSON_OVERLAPS(<j>, '[1]')", "TO_DAYS(<d>)", "TO_SECONDS(<d>)",
              "DAYOFYEAR(<d>)", "WEEK(<d>, 3)", "WEEK(<d>, id % 8)", "WEEK(<d>, 6)", "WEEK(<d>)", "YEARWEEK(<d>)", "YEARWEEK(<d>, 5)", "CAST(<d> AS SIGNED)", "EXTRACT(DAY_MICROSECOND FROM <d>)", "EXTRACT(MINUTE_SECOND FROM <d>)",

@@ -171,6 +171,111 @@ TEST_P(TextsTest, AreComparedAndChosen) {
             (Numbers{0, 0, 1, 0}));
 }
 
+TEST_P(TextsTest, AreFilledUp) {
+  const Rows some = rows({"abc", "abc", "abc", "abc", "", std::nullopt, "ab"}, {"xy", "xy", "", "", "x", "y"},
+                         {6, 2, 3, 4, 2, 1, std::nullopt});
+  EXPECT_EQ(texts(call(Function::PadLeft, {a_, n_, b_}), some),
+            (Texts{"xyxabc", "ab", "abc", std::nullopt, "xx", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::PadRight, {a_, n_, b_}), some),
+            (Texts{"abcxyx", "ab", "abc", std::nullopt, "xx", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::PadRight, {a_, n_, text(" ")}), rows({"a", "a"}, {}, {-1, 0})),
+            (Texts{std::nullopt, ""}));
+  const Register repeated = call(Function::Repeat, {a_, n_});
+  EXPECT_EQ(texts(repeated, rows({"ab", "ab", "ab", "", std::nullopt, "x"}, {}, {3, 1, -1, INT64_MAX, 2})),
+            (Texts{"ababab", "ab", "", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::Reverse, {a_}), rows({"abc", "", std::nullopt})),
+            (Texts{"cba", "", std::nullopt}));
+}
+
+/// The numbers of bytes that are asked for count, not those of the text that comes out.
+TEST_P(TextsTest, ThatWouldBeFilledUpTooMuchFail) {
+  const Register padded = call(Function::PadRight, {a_, n_, b_}, 40);
+  const Register repeated = call(Function::Repeat, {a_, n_}, 40);
+  Evaluator evaluator(program_);
+  const Rows some =
+      rows({"abcd", "abcd", "abcd", "", "abcd"}, {"", "x", "x", "x", "x"}, {11, 11, 10, 9, INT64_MAX});
+  evaluator.run(some.batch());
+  for (const uint32_t row : {0U, 1U, 4U})
+    EXPECT_EQ(evaluator.result(padded).failure(row), unknown_value) << row;
+  for (const uint32_t row : {0U, 1U, 4U})
+    EXPECT_EQ(evaluator.result(repeated).failure(row), unknown_value) << row;
+  EXPECT_EQ(evaluator.result(padded).texts[2], "abcdxxxxxx");
+  EXPECT_EQ(evaluator.result(repeated).texts[2], "abcdabcdabcdabcdabcdabcdabcdabcdabcdabcd");
+  EXPECT_EQ(evaluator.result(padded).texts[3], "xxxxxxxxx");
+  EXPECT_EQ(evaluator.result(repeated).texts[3], "");
+}
+
+TEST_P(TextsTest, LosePieces) {
+  const Rows some = rows({"ababxab", "abab", "aba", "", std::nullopt, "x"}, {"ab", "ab", "", "ab", "ab"});
+  EXPECT_EQ(texts(call(Function::TrimOf, {a_, b_}), some),
+            (Texts{"x", "", "aba", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::TrimLeftOf, {a_, b_}), some),
+            (Texts{"xab", "", "aba", "", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::TrimRightOf, {a_, b_}), some),
+            (Texts{"ababx", "", "aba", "", std::nullopt, std::nullopt}));
+}
+
+TEST_P(TextsTest, AreCutAtSeparators) {
+  const Rows some = rows({"a,b,c", "a,b,c", "a,b,c", "a,b,c", "aaaa", "aaaaa", "", std::nullopt}, {},
+                         {1, -2, 3, -3, 1, int64_t{1} << 32, 1, 1});
+  EXPECT_EQ(texts(call(Function::AtSeparators, {a_, text(","), n_}), some),
+            (Texts{"a", "b,c", "a,b,c", "a,b,c", "aaaa", "", "", std::nullopt}));
+  EXPECT_EQ(texts(call(Function::AtSeparators, {a_, text("aa"), n_}),
+                  rows({"aaaaa", "aaaaa", "aaaaa"}, {}, {2, -1, -2})),
+            (Texts{"aa", "", "aa"}));
+  EXPECT_EQ(texts(call(Function::AtSeparators, {a_, text(""), number(1)}), rows({"abc"})), (Texts{""}));
+}
+
+TEST_P(TextsTest, AreLookedForBehindAPlace) {
+  const Rows some = rows({"abab", "abab", "abab", "abab", "abab", std::nullopt, "abab"},
+                         {"ab", "ab", "ab", "", "ab", "ab"}, {1, 2, 4, 4, -1, 1, 1});
+  EXPECT_EQ(numbers(call(Function::LocateFrom, {a_, b_, n_}), some),
+            (Numbers{1, 3, 0, 4, 0, std::nullopt, std::nullopt}));
+  EXPECT_EQ(numbers(call(Function::InSet, {a_, text("a,bc,,d,")}),
+                    rows({"bc", "", "d", "b", std::nullopt, "a,bc"})),
+            (Numbers{2, 3, 4, 0, std::nullopt, 0}));
+  EXPECT_EQ(numbers(call(Function::InSet, {a_, text("a,")}), rows({"", "x"})), (Numbers{2, 0}));
+  EXPECT_EQ(numbers(call(Function::InSet, {a_, text("")}), rows({"", "x"})), (Numbers{0, 0}));
+  EXPECT_EQ(numbers(call(Function::FirstByte, {a_}), rows({"\xff\x01", "a", "", std::nullopt})),
+            (Numbers{255, 97, 0, std::nullopt}));
+}
+
+TEST_P(TextsTest, AreOneOfSeveral) {
+  const Rows some =
+      rows({"b", "a", std::nullopt, "c"}, {"a", "b", "a", std::nullopt}, {1, 2, 3, std::nullopt});
+  EXPECT_EQ(numbers(call(Function::TextOrder, {a_, b_}), some), (Numbers{1, -1, std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::GreatestText, {a_, b_, text("aa")}), some),
+            (Texts{"b", "b", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::LeastText, {a_, b_, text("aa")}), some),
+            (Texts{"a", "a", std::nullopt, std::nullopt}));
+  EXPECT_EQ(numbers(call(Function::InList, {a_, b_, text("b"), text("b")}), some), (Numbers{2, 0, 0, 0}));
+  EXPECT_EQ(texts(call(Function::Numbered, {n_, a_, b_}), some),
+            (Texts{"b", "b", std::nullopt, std::nullopt}));
+  EXPECT_EQ(texts(call(Function::Numbered, {number((int64_t{1} << 32) + 1), a_}), rows({"x"})), (Texts{"x"}));
+}
+
+/// A failure in what ELT does not take is none.
+TEST_P(TextsTest, FailOnlyWhereTheyAreTaken) {
+  const Register part =
+      call(Function::Left, {a_, program_->divide(Function::IntegerDivide, number(4), n_, true)});
+  const Register by_number =
+      call(Function::Numbered, {call(Function::Add, {n_, number(1)}), text("no"), part});
+  Evaluator evaluator(program_);
+  const Rows some = rows({"abcdef", "abcdef"}, {}, {0, 1});
+  evaluator.run(some.batch());
+  EXPECT_EQ(evaluator.result(by_number).failure(0), 0);
+  EXPECT_EQ(evaluator.result(by_number).texts[0], "no");
+  EXPECT_EQ(evaluator.result(by_number).failure(1), 0);
+  EXPECT_EQ(evaluator.result(by_number).texts[1], "abcd");
+}
+
+TEST_P(TextsTest, HaveDigests) {
+  const Rows some = rows({"a", "", std::nullopt});
+  EXPECT_EQ(texts(call(Function::Md5, {a_}), some),
+            (Texts{"0cc175b9c0f1b6a831c399e269772661", "d41d8cd98f00b204e9800998ecf8427e", std::nullopt}));
+  EXPECT_EQ(numbers(call(Function::Crc32, {a_}), some), (Numbers{0xE8B7BE43, 0, std::nullopt}));
+}
+
 TEST_P(TextsTest, AreMadeOfWholeNumbers) {
   EXPECT_EQ(texts(call(Function::Concat, {call(Function::IntegerText, {n_}), a_}),
                   rows({"x", "y", "z"}, {}, {INT64_MIN, 0, std::nullopt})),
@@ -244,6 +349,33 @@ TEST_P(TextsTest, AreTestedOnceACode) {
     EXPECT_TRUE(computed.is_null(4));
   }
   EXPECT_EQ(test->asked, GetParam() ? 2U : 10U);
+}
+
+/// What an application makes of texts: the second half of each; of some it does not know.
+class Halves final : public TextFunction {
+ public:
+  void of_all(const FunctionCall& call) const override {
+    for (uint32_t row = 0; row < call.rows; ++row) {
+      const ByteView text = call.input(0).texts[row];
+      call.to.texts[row] = text.substr(text.size() / 2);
+      if (text == "?") call.to.add_failure(row, call.rows, unknown_value);
+    }
+  }
+};
+
+TEST_P(TextsTest, AreMadeByTheApplication) {
+  const Register half =
+      program_->call(Function::PatternPart, std::array{a_}, {.of_texts = std::make_shared<Halves>()});
+  EXPECT_TRUE(program_->may_fail());
+  Evaluator evaluator(program_);
+  const Rows some = rows({"abcd", "?", std::nullopt, "abcd"});
+  evaluator.run(some.batch());
+  const Computed& computed = evaluator.result(half);
+  EXPECT_EQ(computed.texts[0], "cd");
+  EXPECT_EQ(computed.texts[3], "cd");
+  EXPECT_EQ(computed.failure(0), 0);
+  EXPECT_EQ(computed.failure(1), unknown_value);
+  EXPECT_TRUE(computed.is_null(2));
 }
 
 }  // namespace
