@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 
 #include "decimal_numbers.h"
@@ -38,80 +37,6 @@ class DecimalNumber final : public ColumnFunction {
 };
 
 constexpr uint bytes_of_moment = 5, bytes_of_seconds = 4;
-
-struct Day {
-  uint64_t year = 0, month = 0, day = 0;
-};
-
-/// `time`: hour, minute and second in 5, 6 and 6 bits.
-int64_t part_of(interval_type unit, const Day& day, uint64_t time) {
-  const auto part = [&] {
-    switch (unit) {
-      case INTERVAL_YEAR:
-        return day.year;
-      case INTERVAL_QUARTER:
-        return (day.month + 2) / 3;
-      case INTERVAL_MONTH:
-        return day.month;
-      case INTERVAL_DAY:
-        return day.day;
-      case INTERVAL_YEAR_MONTH:
-        return day.year * 100 + day.month;
-      case INTERVAL_HOUR:
-        return time >> 12;
-      case INTERVAL_MINUTE:
-        return time >> 6 & 63;
-      default:
-        return time & 63;
-    }
-  };
-  return static_cast<int64_t>(part());
-}
-
-class PartOfTime final : public ColumnFunction {
- public:
-  /// `fraction`: bytes of a DATETIME's fraction of seconds; none: a DATE.
-  PartOfTime(std::optional<uint> fraction, interval_type unit) : fraction_(fraction), unit_(unit) {}
-
-  static bool knows(interval_type unit, bool has_time) {
-    switch (unit) {
-      case INTERVAL_YEAR:
-      case INTERVAL_QUARTER:
-      case INTERVAL_MONTH:
-      case INTERVAL_DAY:
-      case INTERVAL_YEAR_MONTH:
-        return true;
-      case INTERVAL_HOUR:
-      case INTERVAL_MINUTE:
-      case INTERVAL_SECOND:
-        return has_time;
-      default:
-        return false;
-    }
-  }
-
-  std::optional<int64_t> of(const Value& value) const override {
-    Day day;
-    uint64_t time = 0;
-    if (!fraction_) {
-      // A DATE is day, month and year, in 5, 4 and 15 bits from the lowest one on.
-      day = {value.integer >> 9, value.integer >> 5 & 15, value.integer & 31};
-    } else {
-      // A DATETIME is year * 13 + month, day, hour, minute and second, the latter in 5, 5, 6 and 6 bits,
-      // above an offset that makes the order that of numbers without sign.
-      const uint64_t moment = (value.integer >> 8 * *fraction_) - 0x80'0000'0000;
-      const uint64_t months = moment >> 22;
-      day = {months / 13, months % 13, moment >> 17 & 31};
-      time = moment & 0x1ffff;
-    }
-    if (day.month == 0 || day.day == 0) return std::nullopt;
-    return part_of(unit_, day, time);
-  }
-
- private:
-  const std::optional<uint> fraction_;
-  const interval_type unit_;
-};
 
 /// How many microseconds a fraction of seconds of so many bytes counts.
 uint64_t unit_of_fraction(uint bytes) {
@@ -160,87 +85,37 @@ class SecondsOfTimestamp final : public ColumnFunction {
   const uint fraction_, digits_;
 };
 
-/// Of a TIMESTAMP, seconds since 1970 in UTC, what is said of it in a time zone.
-class OfTimestamp : public ColumnFunction {
+/// Of a TIMESTAMP, seconds since 1970 in UTC, what the clocks of a time zone show.
+class MomentOfTimestamp final : public ColumnFunction {
  public:
   /// `fraction`: bytes of its fraction of seconds.
-  OfTimestamp(uint fraction, const Time_zone& zone) : fraction_(fraction), zone_(zone) {}
+  MomentOfTimestamp(uint fraction, const Time_zone& zone) : fraction_(fraction), zone_(zone) {}
 
-  std::optional<int64_t> of(const Value& value) const final {
+  std::optional<int64_t> of(const Value& value) const override {
     int64_t number = 0;
     uint8_t unknown = 0;
     of_all({&value.integer, 1}, &number, &unknown);
     return unknown != 0 ? std::nullopt : std::optional(number);
   }
 
-  void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const final {
+  void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const override {
     LocalTime local(zone_);
     for (size_t row = 0; row < ordered.size(); ++row) {
       const auto second = static_cast<int64_t>(ordered[row] >> 8 * fraction_);
       unknown[row] = second == 0 ? 1 : 0;  // the zero of dates
-      to[row] = of_local(local.at(second), microseconds_of(ordered[row], fraction_));
+      to[row] = moment_of_seconds(local.at(second), microseconds_of(ordered[row], fraction_));
     }
   }
-
- protected:
-  /// Seconds since 1970 as the zone's clocks count them, and microseconds besides.
-  virtual int64_t of_local(int64_t seconds, uint64_t microseconds) const = 0;
 
  private:
   const uint fraction_;
   const Time_zone& zone_;
 };
 
-class PartOfTimestamp final : public OfTimestamp {
- public:
-  PartOfTimestamp(uint fraction, interval_type unit, const Time_zone& zone)
-      : OfTimestamp(fraction, zone), unit_(unit) {}
-
- private:
-  int64_t of_local(int64_t local, uint64_t) const override {
-    const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds(local));
-    const auto seconds = static_cast<uint64_t>(local - int64_t{days.count()} * seconds_of_a_day);
-    const uint64_t time = seconds / 3600 << 12 | seconds / 60 % 60 << 6 | seconds % 60;
-    if (unit_ == INTERVAL_HOUR || unit_ == INTERVAL_MINUTE || unit_ == INTERVAL_SECOND)
-      return part_of(unit_, {}, time);
-    const std::chrono::year_month_day date{std::chrono::sys_days(days)};
-    return part_of(unit_,
-                   {static_cast<uint64_t>(static_cast<int>(date.year())), static_cast<unsigned>(date.month()),
-                    static_cast<unsigned>(date.day())},
-                   time);
-  }
-
-  const interval_type unit_;
-};
-
-class MomentOfTimestamp final : public OfTimestamp {
- public:
-  using OfTimestamp::OfTimestamp;
-
- private:
-  int64_t of_local(int64_t local, uint64_t microseconds) const override {
-    return moment_of_seconds(local, microseconds);
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field) {
   return std::make_shared<DecimalNumber>(decimal_digits(field));
-}
-
-std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_type unit) {
-  const auto type = field->real_type();
-  const bool is_timestamp = type == MYSQL_TYPE_TIMESTAMP2, has_time = type == MYSQL_TYPE_DATETIME2;
-  if (type != MYSQL_TYPE_NEWDATE && !has_time && !is_timestamp) return nullptr;
-  if (!PartOfTime::knows(unit, has_time || is_timestamp)) return nullptr;
-  if (is_timestamp) {
-    return std::make_shared<PartOfTimestamp>(field->pack_length() - bytes_of_seconds, unit,
-                                             zone_of_statement(*current_thd));
-  }
-  std::optional<uint> fraction;
-  if (has_time) fraction = field->pack_length() - bytes_of_moment;
-  return std::make_shared<PartOfTime>(fraction, unit);
 }
 
 const Time_zone& zone_of_statement(THD& thd) {

@@ -16,11 +16,6 @@ namespace hailstone {
 /// The number of a DECIMAL column of at most 18 digits, times 10^decimals.
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field);
 
-/// What `unit` (YEAR, QUARTER, MONTH, DAY, YEAR_MONTH, HOUR, MINUTE or SECOND) says of a DATE or DATETIME
-/// column, or of a TIMESTAMP in the connection's time zone; not told of a day that is none, as the year's or
-/// month's or its own number is 0. Null: there is no such function of this column.
-std::shared_ptr<const ColumnFunction> part_of_time(PlainField field, interval_type unit);
-
 /// The connection's time zone. Noted, as the server does for a statement that it evaluates.
 const Time_zone& zone_of_statement(THD& thd);
 

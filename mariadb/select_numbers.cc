@@ -205,7 +205,6 @@ std::optional<Number> NumberTranslator::translate(Item& item) {
   if (const auto result = of_number(function)) return result;
   if (const auto result = truth(function)) return Number{*result, 0};
   if (const auto result = number_of_text(function)) return Number{*result, 0};
-  if (const auto result = column_function(function)) return result;
   return of_moments(function);
 }
 
@@ -417,35 +416,6 @@ std::optional<Number> NumberTranslator::negative(Item_func& function) {
   const Register result = real ? call(Function::Multiply, {number->result, program_.constant(-1.0)})
                                : call(Function::Subtract, {program_.constant(int64_t{0}), number->result});
   return Number{result, number->scale};
-}
-
-std::optional<Number> NumberTranslator::column_function(Item_func& function) {
-  if (function.argument_count() != 1) return std::nullopt;
-  const auto plain = columns_.field_of(*function.arguments()[0]);
-  if (!plain) return std::nullopt;
-  const PlainField field = *plain;
-  std::shared_ptr<const ColumnFunction> applied;
-  if (const auto* const extract = dynamic_cast<Item_extract*>(&function)) {
-    applied = part_of_time(field, extract->int_type);
-  } else if (dynamic_cast<Item_func_year*>(&function) != nullptr) {
-    applied = part_of_time(field, INTERVAL_YEAR);
-  } else if (dynamic_cast<Item_func_quarter*>(&function) != nullptr) {
-    applied = part_of_time(field, INTERVAL_QUARTER);
-  } else if (dynamic_cast<Item_func_month*>(&function) != nullptr) {
-    applied = part_of_time(field, INTERVAL_MONTH);
-  } else if (dynamic_cast<Item_func_dayofmonth*>(&function) != nullptr) {
-    applied = part_of_time(field, INTERVAL_DAY);
-  } else if (dynamic_cast<Item_func_hour*>(&function) != nullptr) {
-    applied = part_of_time(field, INTERVAL_HOUR);
-  } else if (dynamic_cast<Item_func_minute*>(&function) != nullptr) {
-    applied = part_of_time(field, INTERVAL_MINUTE);
-  } else if (dynamic_cast<Item_func_second*>(&function) != nullptr) {
-    applied = part_of_time(field, INTERVAL_SECOND);
-  }
-  if (applied == nullptr) return std::nullopt;
-  const auto scanned = scan_column(*field);
-  if (!scanned) return std::nullopt;
-  return Number{program_.of_column(columns_.position_of(field), *scanned, std::move(applied)), 0};
 }
 
 std::optional<Program::Register> NumberTranslator::chosen(Item_func& function, ValueKind kind,

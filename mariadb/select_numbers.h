@@ -161,7 +161,6 @@ class NumberTranslator {
   std::optional<Number> arithmetic(Item_func& function, Function called);
   std::optional<Number> whole_division(Item_func& function, Function called);
   std::optional<Number> negative(Item_func& function);
-  std::optional<Number> column_function(Item_func& function);
 
   // Of one number: select_casts.cc.
   std::optional<Number> of_number(Item_func& function);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <utility>
 
 namespace hailstone {
 
@@ -28,7 +29,10 @@ calendar::year_month_day day_of(const MomentParts& parts) {
 }  // namespace
 
 bool is_in_calendar(const MomentParts& parts) {
-  return parts.year >= uint64_t{first_year} && parts.year <= uint64_t{last_year} && day_of(parts).ok();
+  constexpr uint64_t days_of_each_month = 28;
+  if (parts.year < uint64_t{first_year} || parts.year > uint64_t{last_year}) return false;
+  return parts.month - 1 < uint64_t{months_of_year} && parts.day != 0 &&
+         (parts.day <= days_of_each_month || day_of(parts).ok());
 }
 
 unsigned day_of_year(const MomentParts& parts) {
@@ -294,12 +298,22 @@ auto make_all(const Make& make) {
 
 }  // namespace
 
+namespace {
+
+/// A function for each part, so that none is chosen for each moment.
+template <size_t... parts>
+auto make_parts(std::index_sequence<parts...>) {
+  return std::array<std::shared_ptr<const NumberFunction>, sizeof...(parts)>{
+      of_moment([](const MomentParts& of, int64_t) {
+        return Told::of(number_of(static_cast<MomentPart>(parts), of));
+      })...};
+}
+
+}  // namespace
+
 std::shared_ptr<const NumberFunction> part_of_moment(MomentPart part) {
-  static const auto functions = make_all<static_cast<size_t>(MomentPart::LastDay) + 1>([](size_t i) {
-    return of_moment([part = static_cast<MomentPart>(i)](const MomentParts& parts, int64_t) {
-      return Told::of(number_of(part, parts));
-    });
-  });
+  constexpr size_t parts = static_cast<size_t>(MomentPart::LastDay) + 1;
+  static const auto functions = make_parts(std::make_index_sequence<parts>());
   return functions[static_cast<size_t>(part)];
 }
 
