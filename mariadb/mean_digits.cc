@@ -23,8 +23,13 @@ uint least_decimals(Item& item) {
     return least;
   };
   if (dynamic_cast<const Item_func_plus*>(&function) != nullptr ||
-      dynamic_cast<const Item_func_minus*>(&function) != nullptr)
-    return std::max(least_decimals(*arguments[0]), least_decimals(*arguments[1]));
+      dynamic_cast<const Item_func_minus*>(&function) != nullptr) {
+    // What is computed may be 0, which has no digits behind the point.
+    const auto least_beside = [](Item& side) {
+      return side.real_item()->type() == Item::FUNC_ITEM ? 0 : least_decimals(side);
+    };
+    return std::max(least_beside(*arguments[0]), least_beside(*arguments[1]));
+  }
   if (dynamic_cast<const Item_func_mul*>(&function) != nullptr)
     return std::min<uint>(real.decimals, least_decimals(*arguments[0]) + least_decimals(*arguments[1]));
   if (dynamic_cast<const Item_func_neg*>(&function) != nullptr ||
