@@ -4,8 +4,20 @@
 #include <array>
 
 #include "base/check.h"
+#include "schema/ordered_wide.h"
 
 namespace hailstone {
+
+namespace {
+
+/// A DECIMAL as ScanColumns::scaled_position_of() has it.
+WideInteger scaled_number(const Value& value) {
+  if (value.bytes.empty()) return native_signed(value.integer, sizeof(int64_t));
+  return value.bytes.size() == sizeof(WideInteger) ? native_wide(value.bytes)
+                                                   : native_huge(value.bytes).wide();
+}
+
+}  // namespace
 
 ColumnSlot::ColumnSlot(const Field& like, bool scaled) : bytes_(1 + like.pack_length()) {
   constexpr size_t block = 512;  // a field and little more
@@ -31,7 +43,7 @@ void ColumnSlot::write(const Value& value) {
     return;
   }
   std::array<char, DecimalDigits::most> bytes{};
-  scaled_->pack(native_signed(value.integer, sizeof(int64_t)), bytes.data());
+  scaled_->pack(scaled_number(value), bytes.data());
   const ByteView packed(bytes.data(), scaled_->width());
   format_.write_to(
       scaled_->is_integer() ? Value::of(load_big_endian(packed.data(), scaled_->width())) : Value::of(packed),

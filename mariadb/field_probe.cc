@@ -10,7 +10,7 @@ namespace hailstone {
 
 namespace {
 
-constexpr std::array<int64_t, 7> power_of_ten = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
+constexpr std::array<int64_t, 7> powers_of_ten = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000};
 constexpr Rank seconds_of_time = 838 * 3600 + 59 * 60 + 59;
 // The least and the greatest DECIMAL of so many digits are less than 2^127 apart, so that a Rank holds
 // differences too.
@@ -110,14 +110,14 @@ FieldProbe::FieldProbe(TABLE& table, Field& field, Kind kind)
       greatest_ = Rank{10'000} * 13 * 32 - 1;
       break;
     case Kind::DateTime:
-      greatest_ = Rank{10'000} * 13 * 32 * 86'400 * power_of_ten[digits_] - 1;
+      greatest_ = Rank{10'000} * 13 * 32 * 86'400 * powers_of_ten[digits_] - 1;
       break;
     case Kind::Time:
-      greatest_ = (seconds_of_time + 1) * power_of_ten[digits_] - 1;
+      greatest_ = (seconds_of_time + 1) * powers_of_ten[digits_] - 1;
       least_ = -greatest_;
       break;
     case Kind::TimeStamp:
-      greatest_ = (Rank{TIMESTAMP_MAX_VALUE} + 1) * power_of_ten[digits_] - 1;
+      greatest_ = (Rank{TIMESTAMP_MAX_VALUE} + 1) * powers_of_ten[digits_] - 1;
       break;
     case Kind::Enumerated:
       greatest_ = field.real_type() == MYSQL_TYPE_YEAR ? 255
@@ -129,7 +129,7 @@ FieldProbe::FieldProbe(TABLE& table, Field& field, Kind kind)
 }
 
 uint64_t FieldProbe::ordered(Rank rank) const {
-  const int64_t scale = digits_ < power_of_ten.size() ? power_of_ten[digits_] : 1;
+  const int64_t scale = digits_ < powers_of_ten.size() ? powers_of_ten[digits_] : 1;
   const unsigned fraction_bits = 8 * fraction_bytes(digits_);
   switch (kind_) {
     case Kind::Date: {
@@ -238,7 +238,7 @@ Predicate FieldProbe::predicate(uint16_t column, const std::vector<RankRange>& r
 }
 
 std::vector<RankRange> FieldProbe::widened_by_a_day(std::vector<RankRange> ranges) const {
-  const Rank day = Rank{86'400} * power_of_ten[digits_];
+  const Rank day = Rank{86'400} * powers_of_ten[digits_];
   std::vector<RankRange> result;
   for (RankRange range : ranges) {
     range.low = std::max(least_, range.low - day);

@@ -120,10 +120,26 @@ std::optional<GroupBlock::Counted> AggregateTranslator::counted_number(Aggregate
   return counted(kind, rows_.compute(argument, *number), distinct);
 }
 
+std::optional<GroupBlock::Counted> AggregateTranslator::summed_number(Item& argument) {
+  constexpr auto kind = Aggregate::Kind::Sum;
+  if (argument.cmp_type() == REAL_RESULT) return counted_number(kind, argument, false);
+  if (argument.cmp_type() != INT_RESULT && argument.cmp_type() != DECIMAL_RESULT) return std::nullopt;
+  if (!has_hidden_digits(argument)) return counted(kind, rows_.compute(argument, ServerValue::Summand));
+  if (hidden_ == HiddenDigits::Unsure) return std::nullopt;
+  const bool is_rounded = hidden_ == HiddenDigits::Rounded;
+  const auto summand = rows_.compute(argument, is_rounded ? ServerValue::Exact : ServerValue::Summand);
+  // How many digits there are is known of numbers that are computed here.
+  if (!summand || !block_.computed[summand->number].number) return std::nullopt;
+  sums_hidden_digits_ |= !is_rounded;
+  return counted(kind, *summand);
+}
+
 /// The server takes all numbers for floating-point ones.
 std::optional<GroupBlock::Counted> AggregateTranslator::spread_of(Item& argument) {
   if (argument.cmp_type() == DECIMAL_RESULT && (has_hidden_digits(argument) || has_huge_sum(argument)))
     return counted(Aggregate::Kind::Spread, rows_.compute(argument, ServerValue::Real));
+  // Numbers that are computed are not those of a sum, which may have more bits.
+  if (!block_.columns.field_of(argument)) return counted_number(Aggregate::Kind::Spread, argument, false);
   auto counted = sum_of(argument, false);
   if (counted) counted->wanted.kind = Aggregate::Kind::Spread;
   return counted;
@@ -144,7 +160,7 @@ std::optional<GroupBlock::Counted> AggregateTranslator::sum_of(Item& argument, b
     if (const auto number = wide_number_of(*field))
       return counted(Aggregate::Kind::Sum, RowColumn{.computed = false, .number = *number}, distinct);
   }
-  return counted_number(Aggregate::Kind::Sum, argument, distinct);
+  return distinct ? counted_number(Aggregate::Kind::Sum, argument, distinct) : summed_number(argument);
 }
 
 /// Of a column plus or minus a constant: the column's own sum, which many such may share.

@@ -67,6 +67,7 @@ class GroupTranslator {
       if (block_.keys.empty()) return declined(SelectOutcome::Statement, nullptr);
     }
     block_.by_table = groups_by_table(thd_, statement_);
+    aggregates_.set_hidden_digits(hidden_digits());
     List_iterator_fast<Item> items(*query_.select);
     for (Item* item = items++; item != nullptr; item = items++, ++place_) {
       if (!add(*item)) {
@@ -88,7 +89,9 @@ class GroupTranslator {
       }
       if (!take_limit()) return declined(SelectOutcome::Statement, nullptr);
     }
-    if (has_mean() && !keeps_digits_of_means() && (makes_more_of_aggregates_ || !rounds_means()))
+    const bool is_more_than_shown =
+        (has_mean() && !keeps_digits_of_means()) || aggregates_.sums_hidden_digits();
+    if (is_more_than_shown && (makes_more_of_aggregates_ || !rounds_means()))
       return declined(SelectOutcome::Means, nullptr);
     // Rows of joins have no places at which the rest of them could be read.
     if (block_.reads_rows && statement_.sources->is_join()) return declined(SelectOutcome::Columns, nullptr);
@@ -185,6 +188,15 @@ class GroupTranslator {
     if (const auto field = block_.columns.field_of(item)) return block_.key_of(**field).has_value();
     return item.real_item()->type() == Item::FUNC_ITEM &&
            !any_part(*item.real_item(), [this](Item& part) { return !is_small_number(part); });
+  }
+
+  /// An index may have the rows of each group together: then the server needs no table.
+  AggregateTranslator::HiddenDigits hidden_digits() const {
+    using enum AggregateTranslator::HiddenDigits;
+    if (block_.rolls_up || distinct_rows_) return Unsure;
+    if (!block_.by_table) return Summed;
+    const auto first = block_.columns.field_of(**query_.group_by->item);
+    return first && has_index(*(*first)->table, **query_.group_by->item) ? Unsure : Rounded;
   }
 
   /// DISTINCT makes groups of equal rows. The item that is in the way; null: none is.
@@ -349,6 +361,7 @@ class GroupTranslator {
     for (const GroupOutput& output : block_.outputs) {
       if (output.source != GroupOutput::Source::Aggregate || output.item->real_item() != real) continue;
       if (output.variance != nullptr) return host_order_of(item);
+      if (aggregates_.sums_hidden_digits()) return std::nullopt;
       GroupOrder order{.by = GroupOrder::By::Aggregate, .number = output.number};
       if (output.mean != nullptr) {
         // As it is rounded in the server's field.
@@ -406,7 +419,8 @@ class GroupTranslator {
     SELECT_LEX_UNIT& unit = *select_.master_unit();
     const bool goes_to_table = unit.derived != nullptr && !unit.is_unit_op();
     return (goes_to_table || (sends_rows(thd_) && is_sent())) &&
-           (query_.having == nullptr || !mentions_mean(*query_.having));
+           (query_.having == nullptr ||
+            (!mentions_mean(*query_.having) && !aggregates_.sums_hidden_digits()));
   }
 
   THD& thd_;

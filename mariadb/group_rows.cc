@@ -9,6 +9,7 @@
 #include "decimal_numbers.h"
 #include "item_parts.h"
 #include "query/rollup_groups.h"
+#include "schema/ordered_wide.h"
 #include "select_functions.h"
 #include "source_tables.h"
 #include "variables.h"
@@ -381,11 +382,24 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   const RowExpression& expression = block_.computed[from.number];
   if (!is_number_by_program(expression)) {
     kept_fields_[place].write(value);
-  } else if (expression.is_moment) {
+    return;
+  }
+  if (expression.is_moment) {
     const int64_t moment = native_signed(value.integer, sizeof(int64_t));
     kept_fields_[place].write(Value::of(MomentFormat::of(field)->stored(moment)));
-  } else if (block_.values->kind(expression.number->result) == Program::Kind::Real) {
+    return;
+  }
+  const ScanColumn column = column_of_number(expression, *block_.values);
+  if (!column.integer) {
+    my_decimal decimal;
+    decimal_of(column.width == sizeof(WideInteger) ? HugeInteger::of(native_wide(value.bytes))
+                                                   : native_huge(value.bytes),
+               expression.number->scale, decimal);
+    field.store_decimal(&decimal);
+  } else if (column.type == Type::Double) {
     field.store(native_double(value.integer));
+  } else if (column.type == Type::Unsigned) {
+    field.store(static_cast<longlong>(value.integer), true);
   } else {
     store_scaled_number(native_signed(value.integer, sizeof(int64_t)), expression.number->scale, field);
   }
@@ -437,7 +451,7 @@ bool GroupRows::is_number(const RowColumn& column) const {
         block_.columns.numbers()[column.number]);
   }
   const RowExpression& expression = block_.computed[column.number];
-  if (is_number_by_program(expression)) return true;
+  if (is_number_by_program(expression)) return column_of_number(expression, *block_.values).integer;
   return kept_fields_[expression.output].format().kind <= FieldFormat::Kind::BigEndian;
 }
 
@@ -457,12 +471,20 @@ void GroupRows::store_variance(const GroupOutput& output, const AggregateResult&
   double variance = result.spread / static_cast<double>(result.count - aggregate.sample);
   const Item& argument = *aggregate.get_arg(0);
   const RowColumn& column = block_.aggregates[output.number].of;
-  const bool real = column.computed && !is_by_program(block_.computed[column.number]) &&
-                    block_.computed[column.number].kind == ServerValue::Real;
+  const bool real = column.computed && block_.computed[column.number].kind == ServerValue::Real;
   if (argument.cmp_type() == DECIMAL_RESULT && !real) variance /= std::pow(10.0, 2.0 * argument.decimals);
   if (aggregate.sum_func() == Item_sum::STD_FUNC)
     variance = std::isinf(variance) && !block_.by_table ? DBL_MAX : std::sqrt(variance);
   store_real_number(variance, field);
+}
+
+/// As results have them.
+bool GroupRows::has_huge_sums(const RowExpression& expression) const {
+  if (is_by_program(expression)) {
+    const ScanColumn column = column_of_number(expression, *block_.values);
+    return column.may_be_huge || (!column.integer && column.width == sizeof(HugeInteger));
+  }
+  return has_huge_sum(*expression.item) || expression.decimals() > decimals_of(*expression.item);
 }
 
 void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const {
@@ -473,11 +495,11 @@ void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& resu
     return;
   }
   const Item& argument = *const_cast<Item_sum&>(aggregate).get_arg(0);
-  const unsigned scale = argument.cmp_type() == DECIMAL_RESULT ? argument.decimals : 0U;
   const RowColumn& summed = block_.aggregates[output.number].of;
+  const RowExpression* const expression = summed.computed ? &block_.computed[summed.number] : nullptr;
+  const unsigned scale = expression != nullptr ? expression->decimals() : decimals_of(argument);
   const WideInteger integer_sum = result.integer_sum + output.added * static_cast<WideInteger>(result.count);
-  const bool by_program = summed.computed && is_by_program(block_.computed[summed.number]);
-  const bool huge = !by_program && has_huge_sum(argument);
+  const bool huge = expression != nullptr ? has_huge_sums(*expression) : has_huge_sum(argument);
   if (output.mean == nullptr && !huge) {
     store_scaled_number(integer_sum, scale, field);
     return;

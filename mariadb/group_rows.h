@@ -76,6 +76,7 @@ class GroupRows {
   void store_item(size_t place);
   void store_value(const RowColumn& from, const Value& value, size_t place);
   void store_aggregate(size_t place, const AggregateResult& result);
+  bool has_huge_sums(const RowExpression& expression) const;
   void store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const;
   void store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const;
   bool is_number(const RowColumn& column) const;

@@ -119,11 +119,13 @@ std::optional<JoinRange> range_of_pairs(const std::vector<Item*>& conditions, co
 }
 
 /// Where the number is not known, the greatest or the least one, which leaves the pair to the conditions.
-Program::Register widened(Program& program, Program::Register number, bool to_greatest) {
-  if (program.kind(number) != Program::Kind::Integer || !program.may_fail()) return number;
+Program::Register widened(Program& program, Program::Register number, bool is_huge, bool to_greatest) {
+  if (program.kind(number) != Program::Kind::Integer || !(is_huge || program.may_fail())) return number;
   const int64_t widest =
       to_greatest ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
-  const std::array<Program::Register, 2> inputs{number, program.constant(widest)};
+  const Program::Register narrow =
+      program.call(Function::InRange, std::array{number}, {.range = NumberRange::Signed});
+  const std::array<Program::Register, 2> inputs{narrow, program.constant(widest)};
   return program.call(Function::Otherwise, inputs);
 }
 
@@ -142,12 +144,15 @@ std::optional<std::vector<Program::Register>> BoundedItem::registers(ScanColumns
   for (Item* const bound : {least, greatest}) {
     if (bound != nullptr) items.push_back({bound, &of_bounds});
   }
-  auto numbers = compared ? NumberTranslator::compared_numbers(*compared, items, columns) : std::nullopt;
-  if (!numbers) return std::nullopt;
-  if (least != nullptr) (*numbers)[1] = widened(of_bounds, (*numbers)[1], /*to_greatest=*/false);
-  if (greatest != nullptr) numbers->back() = widened(of_bounds, numbers->back(), /*to_greatest=*/true);
-  if (!has_both()) numbers->front() = widened(of_item, numbers->front(), least != nullptr);
-  return numbers;
+  auto found = compared ? NumberTranslator::compared_numbers(*compared, items, columns) : std::nullopt;
+  if (!found || (has_both() && found->are_huge)) return std::nullopt;
+  const bool is_huge = found->are_huge;
+  std::vector<Program::Register>* const numbers = &found->registers;
+  if (least != nullptr) (*numbers)[1] = widened(of_bounds, (*numbers)[1], is_huge, /*to_greatest=*/false);
+  if (greatest != nullptr)
+    numbers->back() = widened(of_bounds, numbers->back(), is_huge, /*to_greatest=*/true);
+  if (!has_both()) numbers->front() = widened(of_item, numbers->front(), is_huge, least != nullptr);
+  return *numbers;
 }
 
 std::optional<JoinRange::Registers> JoinRange::registers(ScanColumns& columns, Program& of_probe,

@@ -272,8 +272,6 @@ bool is_rounded_when_stored(const Item& item) {
          (item.decimals < NOT_FIXED_DEC || item.type_handler()->real_field_type() == MYSQL_TYPE_FLOAT);
 }
 
-uint decimals_of(const Item& item) { return item.cmp_type() == DECIMAL_RESULT ? item.decimals : 0; }
-
 std::optional<RowColumn> RowTranslator::column_of(Item& item) {
   const auto field = block_.columns.field_of(item);
   if (!field) return std::nullopt;
@@ -299,7 +297,41 @@ bool RowTranslator::can_be_evaluated(Item& item) {
   return true;
 }
 
+unsigned RowExpression::decimals() const {
+  return kind == ServerValue::Summand && number ? number->scale : decimals_of(*item);
+}
+
+ScanColumn column_of_number(const RowExpression& expression, const Program& program) {
+  constexpr unsigned most_narrow_digits = 18;
+  const Number& number = *expression.number;
+  const Item& item = *expression.item;
+  ScanColumn column{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
+  if (expression.is_moment) return column;
+  if (program.kind(number.result) == ValueKind::Real) {
+    column.type = Type::Double;
+  } else if (item.cmp_type() == INT_RESULT) {
+    if (item.unsigned_flag) column.type = Type::Unsigned;
+  } else if (number.whole_digits + number.scale > most_narrow_digits) {
+    column.may_be_huge = expression.kind == ServerValue::Summand || expression.kind == ServerValue::Presence;
+    if (!column.may_be_huge) {
+      column.integer = false;
+      column.type = Type::OrderedBytes;
+      column.width = has_huge_sum(item) ? sizeof(HugeInteger) : sizeof(WideInteger);
+      column.collation = &binary_collation();
+    }
+  }
+  return column;
+}
+
 namespace {
+
+/// As what the server gives values of the column of a number.
+ServerValue kind_of_column(const ScanColumn& column, const RowExpression& expression) {
+  if (!column.integer) return ServerValue::Exact;
+  // A DECIMAL may be wanted as DOUBLE.
+  const bool is_real = column.type == Type::Double && expression.item->cmp_type() != REAL_RESULT;
+  return is_real ? ServerValue::Real : ServerValue::Number;
+}
 
 /// Whether a field made for the item has the text's own bytes.
 bool stores_text_as_it_is(const Item& item) {
@@ -316,14 +348,22 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
   RowExpression expression{.item = &item, .number = std::nullopt, .kind = kind};
   if (is_number(item) && !(kind == ServerValue::Image && is_rounded_when_stored(item))) {
     const Program program = *block_.values;
-    expression.number = NumberTranslator(block_.columns, *block_.values).number(item);
+    NumberTranslator numbers(block_.columns, *block_.values);
+    expression.number = numbers.number(item);
     const bool real =
         expression.number && block_.values->kind(expression.number->result) == Program::Kind::Real;
+    const bool keeps_digits = kind == ServerValue::Summand || kind == ServerValue::Presence;
     // The engine's number is to be what the server's is.
-    if (expression.number &&
-        (real != (item.cmp_type() == REAL_RESULT) || expression.number->scale != decimals_of(item) ||
-         (kind == ServerValue::Bits && item.cmp_type() != INT_RESULT))) {
+    if (expression.number && (real != (item.cmp_type() == REAL_RESULT) ||
+                              (kind == ServerValue::Bits && item.cmp_type() != INT_RESULT))) {
       expression.number.reset();
+    } else if (expression.number && kind == ServerValue::Real && !real) {
+      expression.number = numbers.real(*expression.number);
+    } else if (expression.number && !real &&
+               (!keeps_digits || expression.number->scale < decimals_of(item))) {
+      expression.number = numbers.to_decimals(*expression.number, decimals_of(item));
+    }
+    if (!expression.number) {
       *block_.values = program;
     }
   } else if ((kind == ServerValue::Presence || kind == ServerValue::Text || kind == ServerValue::Image) &&
@@ -501,12 +541,16 @@ RowBlock::Join::ComputedKey RowTranslator::computed_key(const JoinKey& key, RowB
     block_.only_for_keys.push_back(static_cast<uint16_t>(position));
   Item &first = *equality.arguments()[0], &second = *equality.arguments()[1];
   Program::Register probe = Program::none, build = Program::none;
-  if (sides) std::tie(probe, build) = key.is_turned ? std::pair(sides->second, sides->first) : *sides;
+  if (sides) {
+    probe = key.is_turned ? sides->second : sides->first;
+    build = key.is_turned ? sides->first : sides->second;
+  }
   return {.condition = &equality,
           .probe = probe,
           .build = build,
           .by_server = by_server,
           .is_turned = key.is_turned,
+          .is_huge = sides && sides->are_huge,
           .raises_nothing = raises_nothing(thd_, equality),
           .nulls_are_equal = key.nulls_are_equal,
           .probe_reads = positions_read_by(key.is_turned ? second : first),
@@ -610,8 +654,11 @@ class RowBlock::Opening {
           expression.number && block_.values->kind(expression.number->result) == ValueKind::Text;
       if (by_program_ && expression.number && !is_text) {
         computation.values = block_.values;
-        computation.columns.push_back(Computation::Column::of(*block_.values, expression.number->result));
-        ServerExpressions::Value of_failure{.item = expression.item, .kind = ServerValue::Number};
+        const ScanColumn type = column_of_number(expression, *block_.values);
+        computation.columns.push_back({.type = type, .result = expression.number->result});
+        ServerExpressions::Value of_failure{.item = expression.item,
+                                            .kind = kind_of_column(type, expression),
+                                            .decimals = expression.decimals()};
         if (expression.is_moment) {
           of_failure.kind = expression.kind;
           if (expression.kind == ServerValue::Image) of_failure.field = image(expression);
@@ -621,7 +668,10 @@ class RowBlock::Opening {
         continue;
       }
       Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;
-      ServerExpressions::Value value{.item = expression.item, .kind = expression.kind, .field = field};
+      ServerExpressions::Value value{.item = expression.item,
+                                     .kind = expression.kind,
+                                     .field = field,
+                                     .decimals = expression.decimals()};
       if (by_program_ && is_text) {
         // Of a presence, there is the text itself.
         if (value.kind == ServerValue::Presence) value.kind = ServerValue::Text;
@@ -773,6 +823,13 @@ class RowBlock::Opening {
   static Result<Computation::Column> column_of_key(const Join::ComputedKey& key, bool is_of_build,
                                                    const Program& program) {
     const Program::Register result = is_of_build ? key.build : key.probe;
+    if (key.is_huge) {
+      const ScanColumn type{.integer = false,
+                            .type = Type::OrderedBytes,
+                            .width = sizeof(HugeInteger),
+                            .collation = &binary_collation()};
+      return Computation::Column{.type = type, .result = result};
+    }
     if (program.kind(result) != ValueKind::Text) return Computation::Column::of(program, result);
     HAILSTONE_CHECK(key.by_server.has_value(), "texts are equal by what no equality of the server has");
     HAILSTONE_ASSIGN(const ScanColumn type, key.by_server->type_of(key.side(is_of_build)));

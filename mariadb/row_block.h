@@ -50,7 +50,13 @@ struct RowExpression {
   ServerValue kind = ServerValue::Presence;  // as what, when the server does
   static constexpr size_t none = ~size_t{0};
   size_t output = none;  // Image: whose field it is stored in
+
+  /// Of a number: the digits behind its point that are computed.
+  unsigned decimals() const;
 };
+
+/// What the column of a number has that the block's program computes.
+ScanColumn column_of_number(const RowExpression& expression, const Program& program);
 
 /// A column of the rows: of the scan, or computed.
 struct RowColumn {
@@ -82,6 +88,7 @@ struct RowBlock {
       Program::Register probe = Program::none, build = Program::none;  // none: by the server only
       std::optional<EqualValues> by_server = {};                       // nothing: not by the server
       bool is_turned = false;       // the first argument is of the build side
+      bool is_huge = false;         // programs give numbers that may have more than 64 bits
       bool raises_nothing = false;  // the server raises neither warnings nor errors
       bool nulls_are_equal = false;
       std::vector<uint16_t> probe_reads = {}, build_reads = {};  // positions
@@ -259,7 +266,5 @@ bool is_number(const Item& item);
 /// Whether a floating-point number is rounded where it is stored, so that different ones may become equal.
 /// The server compares keys as they are stored, but for plans that sort rows before they are grouped.
 bool is_rounded_when_stored(const Item& item);
-/// Of DECIMAL numbers; of others 0.
-uint decimals_of(const Item& item);
 
 }  // namespace hailstone

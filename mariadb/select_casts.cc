@@ -68,17 +68,27 @@ std::optional<Number> NumberTranslator::of_number(Item_func& function) {
   if (is_sign) return Number{call(Function::Sign, {number->result}), 0};
   const bool is_real = program_.kind(number->result) == ValueKind::Real;
   if (is_real != (function.cmp_type() == REAL_RESULT)) return std::nullopt;
-  if (is_absolute) return Number{call(Function::Absolute, {number->result}), number->scale};
+  if (is_absolute) {
+    Number absolute = *number;
+    absolute.result = call(Function::Absolute, {number->result});
+    return absolute;
+  }
   const Function called = is_floor ? Function::Floor : Function::Ceiling;
   if (is_real) return Number{call(called, {number->result}), 0};
-  return Number{divided(called, number->result, number->scale), 0};
+  return Number{.result = divided(called, number->result, number->scale),
+                .whole_digits = number->whole_digits + 1};
 }
 
 std::optional<Number> NumberTranslator::exact_or_real(Item& item) {
   const auto number = translate(item);
   if (!number) return std::nullopt;
   const ValueKind kind = program_.kind(number->result);
-  return kind == ValueKind::Integer || kind == ValueKind::Real ? number : std::nullopt;
+  if (kind != ValueKind::Integer) return kind == ValueKind::Real ? number : std::nullopt;
+  // Of more than 64 bits the functions that take these tell nothing.
+  const bool is_long_column = item.real_item()->type() == Item::FIELD_ITEM &&
+                              number->whole_digits + number->scale > most_int64_digits &&
+                              item.cmp_type() == DECIMAL_RESULT;
+  return is_long_column || number->scale > most_int64_digits ? std::nullopt : number;
 }
 
 Program::Register NumberTranslator::divided(Function called, Register number, unsigned digits) {
@@ -107,14 +117,19 @@ std::optional<Number> NumberTranslator::rounded(Item_func& function) {
   if (dropped > static_cast<int>(most_int64_digits)) return std::nullopt;
   Number result = *number;
   if (dropped > 0)
-    result = {divided(called, number->result, static_cast<unsigned>(dropped)),
-              static_cast<unsigned>(std::max(*digits, 0))};
+    result = {.result = divided(called, number->result, static_cast<unsigned>(dropped)),
+              .scale = static_cast<unsigned>(std::max(*digits, 0)),
+              .whole_digits = number->whole_digits + 1};
   if (*digits < 0)
     result.result =
         call(Function::Multiply,
              {result.result, program_.constant(int64_powers_of_ten[static_cast<size_t>(-*digits)])});
   const auto with_scale = scaled(result, shown);
-  return with_scale ? std::optional(Number{checked(function, *with_scale), shown}) : std::nullopt;
+  if (!with_scale) return std::nullopt;
+  result.result = checked(function, *with_scale);
+  result.scale = shown;
+  result.scale_is = Number::Scale::Unsure;
+  return result;
 }
 
 std::optional<Number> NumberTranslator::cast_to_integer(Item_func& function) {
@@ -124,11 +139,13 @@ std::optional<Number> NumberTranslator::cast_to_integer(Item_func& function) {
   Register result = number->result;
   if (program_.kind(result) == ValueKind::Real) {
     const Register whole = call(Function::ToInteger, {result});
-    return Number{function.unsigned_flag ? call(Function::NotWide, {whole}) : whole, 0};
+    return Number{
+        function.unsigned_flag ? call(Function::InRange, {whole}, {.range = NumberRange::Unsigned}) : whole,
+        0};
   }
   // What is below 0 becomes a number beyond 2^63, with a note.
-  if (function.unsigned_flag) result = call(Function::NotWide, {result});
-  return Number{divided(Function::Round, result, number->scale), 0};
+  if (function.unsigned_flag) result = call(Function::InRange, {result}, {.range = NumberRange::Unsigned});
+  return Number{checked(function, divided(Function::Round, result, number->scale)), 0};
 }
 
 std::optional<Number> NumberTranslator::cast_to_decimal(Item_func& function) {
@@ -141,9 +158,11 @@ std::optional<Number> NumberTranslator::cast_to_decimal(Item_func& function) {
                           ? std::optional(divided(Function::Round, number->result, number->scale - scale))
                           : scaled(*number, scale);
   if (!result) return std::nullopt;
-  return Number{
-      program_.call(Function::InDigits, std::array{*result}, {.divisor = int64_powers_of_ten[digits]}),
-      scale};
+  return Number{.result = program_.call(Function::InDigits, std::array{*result},
+                                        {.divisor = int64_powers_of_ten[digits]}),
+                .scale = scale,
+                .whole_digits = digits - scale,
+                .scale_is = Number::Scale::Unsure};
 }
 
 std::optional<Program::Register> NumberTranslator::bits(Item& item) {
@@ -168,7 +187,8 @@ std::optional<Program::Register> NumberTranslator::bits(Item& item) {
 Program::Register NumberTranslator::not_wide(Register bits) {
   const auto is_constant = [this](Register number, int64_t least, int64_t most) {
     const Program::Instruction& of = program_.instructions()[number];
-    return of.operation == Program::Opcode::Constant && of.integer >= least && of.integer <= most;
+    return of.operation == Program::Opcode::Constant && of.huge == HugeInteger() && of.integer >= least &&
+           of.integer <= most;
   };
   const Program::Instruction& made = program_.instructions()[bits];
   const bool is_masked =
@@ -176,7 +196,7 @@ Program::Register NumberTranslator::not_wide(Register bits) {
       (is_constant(made.inputs[0], 0, INT64_MAX) || is_constant(made.inputs[1], 0, INT64_MAX));
   const bool is_shifted = made.operation == Program::Opcode::Call && made.function == Function::ShiftRight &&
                           is_constant(made.inputs[1], 1, 63);
-  return is_masked || is_shifted ? bits : call(Function::NotWide, {bits});
+  return is_masked || is_shifted ? bits : call(Function::AsUnsigned, {bits});
 }
 
 }  // namespace hailstone

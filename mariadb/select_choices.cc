@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collation.h"
+#include "decimal_numbers.h"
 #include "pushdown_warnings.h"
 #include "select_numbers.h"
 
@@ -23,7 +24,7 @@ bool is_extreme_of_arguments(const Item_func& function) {
 }
 
 /// A constant with so many digits behind the point. Nothing: it has others than 0 behind these, or is beyond
-/// 64 bits, so that no such number is equal to it.
+/// 64 bits, so that no number of 64 bits is equal to it.
 std::optional<int64_t> with_digits(int64_t constant, unsigned scale, unsigned wanted) {
   for (; scale > wanted; --scale) {
     if (constant % 10 != 0) return std::nullopt;
@@ -48,7 +49,13 @@ std::optional<Number> NumberTranslator::chosen_by_value(Item_func& function) {
   } else if (is_extreme_of_arguments(function)) {
     result = extreme(function, numbers_of(function));
   }
-  return result ? std::optional(Number{checked(function, *result), scale}) : std::nullopt;
+  if (!result) return std::nullopt;
+  Number chosen{.result = checked(function, *result), .scale = scale, .whole_digits = 0};
+  for (Item* const argument : std::span(function.arguments(), function.argument_count())) {
+    const auto number = is_exact_number(*argument) ? translate(*argument) : std::nullopt;
+    if (number) chosen.whole_digits = std::max(chosen.whole_digits, number->whole_digits);
+  }
+  return chosen;
 }
 
 std::optional<Program::Register> NumberTranslator::switched_by_value(Item_func& function, ValueKind kind,
@@ -201,6 +208,13 @@ std::optional<Program::Register> NumberTranslator::in_list(Item_func& function) 
     // The server asks for the value once.
     value->result = call(Function::Silenced, {value->result});
   };
+  // Numbers of more bits are not looked up.
+  constexpr size_t most_compared_one_by_one = 17;
+  const bool is_narrow =
+      arguments[0]->cmp_type() == INT_RESULT
+          ? !arguments[0]->unsigned_flag || arguments[0]->max_length < Number::digits_of_bigint
+          : value->whole_digits + value->scale <= most_int64_digits;
+  if (!is_narrow && arguments.size() > most_compared_one_by_one) return std::nullopt;
   std::vector<int64_t> constants;
   bool any_constant = false, has_null = false;
   const auto add_constants = [&] {
@@ -213,9 +227,11 @@ std::optional<Program::Register> NumberTranslator::in_list(Item_func& function) 
     const Program::Instruction& made = program_.instructions()[other->result];
     if (made.operation == Program::Opcode::Null) {
       any_constant = has_null = true;
-    } else if (made.operation == Program::Opcode::Constant) {
+    } else if (made.operation == Program::Opcode::Constant && is_narrow) {
       any_constant = true;
-      if (const auto constant = with_digits(made.integer, other->scale, value->scale))
+      const bool is_huge = made.huge != HugeInteger();
+      if (const auto constant =
+              is_huge ? std::nullopt : with_digits(made.integer, other->scale, value->scale))
         constants.push_back(*constant);
     } else {
       add_constants();

@@ -38,6 +38,28 @@ class DecimalNumber final : public ColumnFunction {
 
 constexpr uint bytes_of_moment = 5, bytes_of_seconds = 4;
 
+/// Of more digits than 64 bits have.
+class LongDecimalNumber final : public ColumnFunction {
+ public:
+  LongDecimalNumber(decimal_digits_t precision, decimal_digits_t scale)
+      : precision_(precision), scale_(scale) {}
+
+  std::optional<int64_t> of(const Value& value) const override {
+    const HugeInteger number = huge_of(value.bytes);
+    return number.has_64_bits() ? std::optional(number.narrow()) : std::nullopt;
+  }
+  bool is_huge() const override { return true; }
+  HugeInteger huge_of(ByteView value) const override {
+    my_decimal decimal;
+    binary2my_decimal(E_DEC_FATAL_ERROR, reinterpret_cast<const uchar*>(value.data()), &decimal, precision_,
+                      scale_);
+    return huge_number(decimal, scale_);
+  }
+
+ private:
+  const decimal_digits_t precision_, scale_;
+};
+
 /// How many microseconds a fraction of seconds of so many bytes counts.
 uint64_t unit_of_fraction(uint bytes) {
   constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};
@@ -115,7 +137,10 @@ class MomentOfTimestamp final : public ColumnFunction {
 }  // namespace
 
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field) {
-  return std::make_shared<DecimalNumber>(decimal_digits(field));
+  const DecimalDigits digits = decimal_digits(field);
+  if (digits.any() && digits.is_short()) return std::make_shared<DecimalNumber>(digits);
+  return std::make_shared<LongDecimalNumber>(static_cast<decimal_digits_t>(field.precision),
+                                             static_cast<decimal_digits_t>(field.decimals()));
 }
 
 const Time_zone& zone_of_statement(THD& thd) {

@@ -28,9 +28,33 @@ bool compares_moments(const Type_handler& compared) {
          compared.field_type() != MYSQL_TYPE_TIMESTAMP;
 }
 
-std::optional<int64_t> scaled_number(const my_decimal& decimal, unsigned scale) {
-  if (decimal.intg + static_cast<int>(scale) > static_cast<int>(most_int64_digits)) return std::nullopt;
-  return static_cast<int64_t>(wide_number(decimal, scale));
+/// The server has digits in words of nine, of which a number has nine.
+constexpr unsigned word_digits = 9, most_words = 9;
+constexpr unsigned words(unsigned digits) { return (digits + word_digits - 1) / word_digits; }
+constexpr unsigned digits_of_huge = 76;
+constexpr unsigned digits_of_bigint = Number::digits_of_bigint;
+constexpr unsigned most_decimals = 38;
+
+bool is_sure(const Number& number) { return number.scale_is != Number::Scale::Unsure; }
+
+NumberRange range_of(const Item& item) {
+  if (item.cmp_type() != INT_RESULT) return NumberRange::Any;
+  return item.unsigned_flag ? NumberRange::Unsigned : NumberRange::Signed;
+}
+
+unsigned digits_of(const Field& field) {
+  switch (field.real_type()) {
+    case MYSQL_TYPE_TINY:
+      return 3;
+    case MYSQL_TYPE_SHORT:
+      return 5;
+    case MYSQL_TYPE_INT24:
+      return 8;
+    case MYSQL_TYPE_LONG:
+      return 10;
+    default:
+      return digits_of_bigint;
+  }
 }
 
 }  // namespace
@@ -52,6 +76,8 @@ bool is_plain_constant(Item& item) {
   return dynamic_cast<Item_func_neg*>(&real) != nullptr &&
          is_plain_constant(*static_cast<Item_func&>(real).arguments()[0]);
 }
+
+uint decimals_of(const Item& item) { return item.cmp_type() == DECIMAL_RESULT ? item.decimals : 0; }
 
 std::optional<PlainField> ScanColumns::field_of(Item& item) const {
   Field* const field = stored_field_of(item);
@@ -143,6 +169,21 @@ std::optional<Number> NumberTranslator::number(Item& item) {
   return or_nothing([&] { return translate(item); });
 }
 
+std::optional<Number> NumberTranslator::to_decimals(const Number& number, unsigned scale) {
+  if (number.scale <= scale) {
+    const auto result = scaled(number, scale);
+    if (!result) return std::nullopt;
+    Number same = number;
+    same.result = *result;
+    same.scale = scale;
+    return same;
+  }
+  return Number{.result = call(Function::Rounded, {number.result}, {.digits = number.scale - scale}),
+                .scale = scale,
+                .whole_digits = number.whole_digits + 1,
+                .scale_is = Number::Scale::Unsure};
+}
+
 std::optional<Program::Register> NumberTranslator::text(Item& item) {
   return or_nothing([&]() -> std::optional<Register> {
     if (!is_plain_text(item)) return std::nullopt;
@@ -168,6 +209,15 @@ std::optional<Program::Register> NumberTranslator::condition(Item& item) {
 }
 
 std::optional<Number> NumberTranslator::translate(Item& item) {
+  auto number = translate_any(item);
+  if (number && item.cmp_type() == INT_RESULT) {
+    number->whole_digits = std::min(number->whole_digits, digits_of_bigint);
+    number->scale_is = Number::Scale::Sure;
+  }
+  return number;
+}
+
+std::optional<Number> NumberTranslator::translate_any(Item& item) {
   if (is_plain_constant(item)) return constant(item);
   if (!is_exact(item) && item.cmp_type() != REAL_RESULT) return std::nullopt;
   Item& real = *item.real_item();
@@ -186,10 +236,7 @@ std::optional<Number> NumberTranslator::translate(Item& item) {
   if (dynamic_cast<Item_func_plus*>(&function) != nullptr) return arithmetic(function, Function::Add);
   if (dynamic_cast<Item_func_minus*>(&function) != nullptr) return arithmetic(function, Function::Subtract);
   if (dynamic_cast<Item_func_mul*>(&function) != nullptr) return arithmetic(function, Function::Multiply);
-  if (dynamic_cast<Item_func_div*>(&function) != nullptr) {
-    // A quotient of decimals has digits that do not show.
-    return is_real(function) ? arithmetic(function, Function::Divide) : std::nullopt;
-  }
+  if (dynamic_cast<Item_func_div*>(&function) != nullptr) return arithmetic(function, Function::Divide);
   if (dynamic_cast<Item_func_int_div*>(&function) != nullptr)
     return whole_division(function, Function::IntegerDivide);
   if (dynamic_cast<Item_func_mod*>(&function) != nullptr)
@@ -222,15 +269,17 @@ std::optional<ComparedAs> compared_as(const Type_handler& compared) {
   }
 }
 
-std::optional<std::pair<Program::Register, Program::Register>> NumberTranslator::equal_sides(
-    Item_bool_func2& equality, ScanColumns& columns, Program& of_first, Program& of_second) {
+std::optional<NumberTranslator::EqualSides> NumberTranslator::equal_sides(Item_bool_func2& equality,
+                                                                          ScanColumns& columns,
+                                                                          Program& of_first,
+                                                                          Program& of_second) {
   if (compares_texts(equality)) {
     const CHARSET_INFO* const charset = equality.compare_collation();
     if (charset == nullptr) return std::nullopt;
     const auto first = NumberTranslator(columns, of_first).translate_text(*equality.arguments()[0], *charset);
     const auto second =
         NumberTranslator(columns, of_second).translate_text(*equality.arguments()[1], *charset);
-    return first && second ? std::optional(std::pair(*first, *second)) : std::nullopt;
+    return first && second ? std::optional(EqualSides{*first, *second}) : std::nullopt;
   }
   const auto as = compared_as(*equality.compare_type_handler());
   if (!as) return std::nullopt;
@@ -238,19 +287,19 @@ std::optional<std::pair<Program::Register, Program::Register>> NumberTranslator:
       {{equality.arguments()[0], &of_first}, {equality.arguments()[1], &of_second}}};
   const auto numbers = compared_numbers(*as, sides, columns);
   if (!numbers) return std::nullopt;
-  return std::pair(numbers->front(), numbers->back());
+  return EqualSides{numbers->registers.front(), numbers->registers.back(), numbers->are_huge};
 }
 
-std::optional<std::vector<Program::Register>> NumberTranslator::compared_numbers(
+std::optional<NumberTranslator::ComparedNumbers> NumberTranslator::compared_numbers(
     ComparedAs as, std::span<const Compared> items, ScanColumns& columns) {
-  std::vector<Register> registers;
+  ComparedNumbers compared;
   if (as == ComparedAs::Moment) {
     for (const Compared& each : items) {
       const auto moment = NumberTranslator(columns, *each.program).moment(*each.item);
       if (!moment) return std::nullopt;
-      registers.push_back(*moment);
+      compared.registers.push_back(*moment);
     }
-    return registers;
+    return compared;
   }
   // Of a fixed number of decimals both, numbers are compared as DOUBLE with a tolerance.
   const auto is_fixed = [](const Compared& each) { return each.item->decimals < NOT_FIXED_DEC; };
@@ -260,7 +309,8 @@ std::optional<std::vector<Program::Register>> NumberTranslator::compared_numbers
   unsigned scale = 0;
   for (const Compared& each : items) {
     const auto number = NumberTranslator(columns, *each.program).number(*each.item);
-    if (!number) return std::nullopt;
+    // Which of its digits are compared goes by the condition.
+    if (!number || (as == ComparedAs::Exact && number->scale > decimals_of(*each.item))) return std::nullopt;
     numbers.push_back(*number);
     scale = std::max(scale, number->scale);
   }
@@ -269,9 +319,13 @@ std::optional<std::vector<Program::Register>> NumberTranslator::compared_numbers
     const auto result =
         as == ComparedAs::Exact ? translator.scaled(numbers[i], scale) : translator.as_real(numbers[i]);
     if (!result) return std::nullopt;
-    registers.push_back(*result);
+    compared.registers.push_back(*result);
+    // An INT with a sign has 64 bits, as long as it is not multiplied.
+    const bool is_narrow = numbers[i].whole_digits + scale <= most_int64_digits ||
+                           (range_of(*items[i].item) == NumberRange::Signed && scale == 0);
+    compared.are_huge |= as == ComparedAs::Exact && !is_narrow;
   }
-  return registers;
+  return compared;
 }
 
 std::optional<Program::Register> NumberTranslator::moment_of_column(Item& item) {
@@ -297,16 +351,27 @@ std::optional<Number> NumberTranslator::column(Item& item) {
     case MYSQL_TYPE_LONGLONG:
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
-      return Number{program_.column(columns_.position_of(field), *scanned), 0};
+      return Number{.result = program_.column(columns_.position_of(field), *scanned),
+                    .whole_digits = digits_of(*field)};
     case MYSQL_TYPE_NEWDECIMAL: {
       const auto& decimal = static_cast<const Field_new_decimal&>(*field);
-      if (decimal.precision > most_int64_digits) return std::nullopt;
+      Number number{.scale = decimal.decimals(),
+                    .whole_digits = static_cast<unsigned>(decimal.precision) - decimal.decimals(),
+                    .scale_is = Number::Scale::Sure};
+      const bool is_short = decimal.precision <= most_int64_digits;
       if (const auto position = columns_.scaled_position_of(field)) {
-        const ScanColumn number{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
-        return Number{program_.column(*position, number), decimal.decimals()};
+        if (is_short) {
+          number.result =
+              program_.column(*position, {.integer = true, .type = Type::Signed, .width = sizeof(int64_t)});
+        } else {
+          number.result = program_.column_of_numbers(
+              *position,
+              {.integer = false, .type = Type::OrderedBytes, .width = scaled_bytes(decimal_digits(decimal))});
+        }
+        return number;
       }
-      return Number{program_.of_column(columns_.position_of(field), *scanned, decimal_number(decimal)),
-                    decimal.decimals()};
+      number.result = program_.of_column(columns_.position_of(field), *scanned, decimal_number(decimal));
+      return number;
     }
     default:
       return std::nullopt;
@@ -318,7 +383,8 @@ std::optional<Number> NumberTranslator::constant(Item& item) {
     case INT_RESULT: {
       const longlong value = item.val_int();
       if (item.null_value) return Number{program_.null(Program::Kind::Integer), 0};
-      if (item.unsigned_flag && value < 0) return std::nullopt;
+      if (item.unsigned_flag)
+        return Number{program_.constant(HugeInteger{{static_cast<uint64_t>(value), 0, 0, 0}}), 0};
       return Number{program_.constant(int64_t{value}), 0};
     }
     case REAL_RESULT: {
@@ -330,9 +396,13 @@ std::optional<Number> NumberTranslator::constant(Item& item) {
       my_decimal buffer;
       const my_decimal* const value = item.val_decimal(&buffer);
       if (item.null_value || value == nullptr) return Number{program_.null(Program::Kind::Integer), 0};
-      const auto scale = static_cast<unsigned>(value->frac);
-      const auto number = scale <= most_int64_digits ? scaled_number(*value, scale) : std::nullopt;
-      return number ? std::optional(Number{program_.constant(*number), scale}) : std::nullopt;
+      Number number{.scale = static_cast<unsigned>(value->frac),
+                    .whole_digits = static_cast<unsigned>(value->intg),
+                    .scale_is = Number::Scale::Sure};
+      if (number.scale > most_decimals || number.whole_digits + number.scale >= digits_of_huge)
+        return std::nullopt;
+      number.result = program_.constant(huge_number(*value, number.scale));
+      return number;
     }
     default:
       // NULL itself.
@@ -344,28 +414,24 @@ std::optional<Number> NumberTranslator::constant(Item& item) {
 
 std::optional<Program::Register> NumberTranslator::as_real(const Number& number) {
   if (program_.kind(number.result) == Program::Kind::Real) return number.result;
-  if (number.scale > most_int64_digits) return std::nullopt;
-  return program_.to_real(number.result, int64_powers_of_ten[number.scale]);
+  return program_.to_real(number.result, number.scale);
+}
+
+std::optional<Number> NumberTranslator::real(const Number& number) {
+  const auto result = as_real(number);
+  return result ? std::optional(Number{.result = *result}) : std::nullopt;
 }
 
 std::optional<Program::Register> NumberTranslator::scaled(const Number& number, unsigned scale) {
-  if (program_.kind(number.result) == Program::Kind::Real || number.scale > scale ||
-      scale > most_int64_digits)
-    return std::nullopt;
+  if (program_.kind(number.result) == Program::Kind::Real || number.scale > scale) return std::nullopt;
   if (number.scale == scale) return number.result;
-  return call(Function::Multiply,
-              {number.result, program_.constant(int64_powers_of_ten[scale - number.scale])});
-}
-
-std::optional<Program::Register> NumberTranslator::as(Item& item, const Number& number) {
-  if (is_real(item)) return as_real(number);
-  if (!is_exact(item)) return std::nullopt;
-  return scaled(number, item.cmp_type() == INT_RESULT ? 0 : item.decimals);
+  if (number.whole_digits + scale > digits_of_huge) return std::nullopt;
+  return call(Function::Multiply, {number.result, program_.constant(power_of_ten(scale - number.scale))});
 }
 
 Program::Register NumberTranslator::checked(const Item& item, Register result) {
-  if (!item.unsigned_flag || item.cmp_type() != INT_RESULT) return result;
-  return call(Function::NotNegative, {result});
+  if (item.cmp_type() != INT_RESULT) return result;
+  return call(Function::InRange, {result}, {.range = range_of(item)});
 }
 
 std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Function called) {
@@ -378,34 +444,83 @@ std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Function
     if (!a || !b) return std::nullopt;
     return Number{called == Function::Divide ? divide(called, *a, *b) : call(called, {*a, *b}), 0};
   }
-  if (called == Function::Multiply) {
-    const unsigned scale = left->scale + right->scale;
-    if (scale > most_int64_digits || program_.kind(left->result) != program_.kind(right->result))
-      return std::nullopt;
-    return Number{checked(function, call(called, {left->result, right->result})), scale};
-  }
-  const unsigned scale = std::max(left->scale, right->scale);
-  const auto a = scaled(*left, scale), b = scaled(*right, scale);
-  if (!a || !b) return std::nullopt;
-  return Number{checked(function, call(called, {*a, *b})), scale};
+  if (program_.kind(left->result) == ValueKind::Real || program_.kind(right->result) == ValueKind::Real)
+    return std::nullopt;
+  if (called == Function::Divide) return quotient(static_cast<Item_func_div&>(function), *left, *right);
+  if (called == Function::Multiply) return product(function, *left, *right);
+  return sum_or_difference(function, called, *left, *right);
+}
+
+/// Zero, which two numbers may give, has no digits behind the point. So the scale of what is made of that is
+/// sure only where it is another one's, too.
+std::optional<Number> NumberTranslator::sum_or_difference(Item_func& function, Function called,
+                                                          const Number& left, const Number& right) {
+  const unsigned scale = std::max(left.scale, right.scale);
+  Number sum{.scale = scale, .whole_digits = std::max(left.whole_digits, right.whole_digits) + 1};
+  if (function.cmp_type() != INT_RESULT && words(sum.whole_digits - 1) + 1 + words(scale) > most_words)
+    return std::nullopt;
+  const auto a = scaled(left, scale), b = scaled(right, scale);
+  if (!a || !b || sum.whole_digits + scale > digits_of_huge) return std::nullopt;
+  const auto may_lose_scale = [](const Number& one, const Number& other) {
+    return one.scale > other.scale && one.scale_is != Number::Scale::Sure;
+  };
+  if (is_sure(left) && is_sure(right) && !may_lose_scale(left, right) && !may_lose_scale(right, left))
+    sum.scale_is = Number::Scale::SureUnlessZero;
+  sum.result = call(called, {*a, *b}, {.range = range_of(function)});
+  return sum;
+}
+
+std::optional<Number> NumberTranslator::product(Item_func& function, const Number& left,
+                                                const Number& right) {
+  Number product{.scale = left.scale + right.scale, .whole_digits = left.whole_digits + right.whole_digits};
+  const unsigned used =
+      words(left.whole_digits) + words(right.whole_digits) + words(left.scale) + words(right.scale);
+  if (product.scale > most_decimals || product.whole_digits + product.scale > digits_of_huge ||
+      (function.cmp_type() != INT_RESULT && used > most_words))
+    return std::nullopt;
+  if (is_sure(left) && is_sure(right)) product.scale_is = Number::Scale::SureUnlessZero;
+  product.result = call(Function::Multiply, {left.result, right.result}, {.range = range_of(function)});
+  return product;
+}
+
+/// The server divides as far as to the end of a word.
+std::optional<Number> NumberTranslator::quotient(const Item_func_div& function, const Number& left,
+                                                 const Number& right) {
+  if (!is_sure(left) || !is_sure(right)) return std::nullopt;
+  const unsigned left_digits = words(left.scale) * word_digits,
+                 right_digits = words(right.scale) * word_digits;
+  const unsigned in_words = left_digits - left.scale + right_digits - right.scale;
+  const unsigned further = function.prec_increment > in_words ? function.prec_increment - in_words : 0;
+  Number quotient{.scale = words(left_digits + right_digits + further) * word_digits,
+                  .whole_digits = left.whole_digits + right.scale,
+                  .scale_is = Number::Scale::SureUnlessZero};
+  const unsigned digits = quotient.scale + right.scale - left.scale;
+  if (words(quotient.whole_digits + 1) + words(quotient.scale) > most_words ||
+      left.whole_digits + left.scale + digits > digits_of_huge)
+    return std::nullopt;
+  quotient.result = program_.divide_decimals(left.result, right.result, digits, tells_zero());
+  return quotient;
 }
 
 std::optional<Number> NumberTranslator::whole_division(Item_func& function, Function called) {
-  Item& dividend = *function.arguments()[0];
-  Item& divisor = *function.arguments()[1];
-  if (function.cmp_type() != INT_RESULT || dividend.cmp_type() != INT_RESULT ||
-      divisor.cmp_type() != INT_RESULT)
-    return std::nullopt;
-  const auto left = translate(dividend);
+  if (function.cmp_type() != INT_RESULT) return std::nullopt;
+  const auto left = translate(*function.arguments()[0]);
   if (!left) return std::nullopt;
-  const auto right = translate(divisor);
+  const auto right = translate(*function.arguments()[1]);
   if (!right) return std::nullopt;
-  return Number{checked(function, divide(called, left->result, right->result)), 0};
+  const unsigned scale = std::max(left->scale, right->scale);
+  if (words(left->whole_digits + right->scale + 1) > most_words) return std::nullopt;
+  const auto a = scaled(*left, scale), b = scaled(*right, scale);
+  if (!a || !b) return std::nullopt;
+  return Number{call(called, {*a, *b}, {.tells_zero = tells_zero(), .range = range_of(function)}), 0};
+}
+
+bool NumberTranslator::tells_zero() const {
+  return (columns_.sources().thd().variables.sql_mode & MODE_ERROR_FOR_DIVISION_BY_ZERO) != 0;
 }
 
 Program::Register NumberTranslator::divide(Function called, Register dividend, Register divisor) {
-  const auto modes = columns_.sources().thd().variables.sql_mode;
-  return program_.divide(called, dividend, divisor, (modes & MODE_ERROR_FOR_DIVISION_BY_ZERO) != 0);
+  return program_.divide(called, dividend, divisor, tells_zero());
 }
 
 std::optional<Number> NumberTranslator::negative(Item_func& function) {
@@ -414,8 +529,11 @@ std::optional<Number> NumberTranslator::negative(Item_func& function) {
   const bool real = program_.kind(number->result) == Program::Kind::Real;
   if (real != is_real(function)) return std::nullopt;
   const Register result = real ? call(Function::Multiply, {number->result, program_.constant(-1.0)})
-                               : call(Function::Subtract, {program_.constant(int64_t{0}), number->result});
-  return Number{result, number->scale};
+                               : call(Function::Subtract, {program_.constant(int64_t{0}), number->result},
+                                      {.range = range_of(function)});
+  Number negative = *number;
+  negative.result = result;
+  return negative;
 }
 
 std::optional<Program::Register> NumberTranslator::chosen(Item_func& function, ValueKind kind,
@@ -453,25 +571,49 @@ std::optional<Program::Register> NumberTranslator::first(Item_func& function, co
 }
 
 NumberTranslator::ResultOf NumberTranslator::numbers_of(Item_func& function) {
-  return [&](Item& argument) {
+  return [&](Item& argument) -> std::optional<Register> {
     const auto number = translate(argument);
-    return number ? as(function, *number) : std::nullopt;
+    if (!number) return std::nullopt;
+    if (is_real(function)) return as_real(*number);
+    return is_exact(function) ? scaled(*number, decimals_of(function)) : std::nullopt;
   };
 }
 
-std::optional<Number> NumberTranslator::switched(Item_func& function) {
-  const ValueKind kind = is_real(function) ? ValueKind::Real : ValueKind::Integer;
-  const auto result = chosen(function, kind, numbers_of(function));
+/// An exact one has the digits of that with the most: the server does not round it.
+std::optional<Number> NumberTranslator::one_of(
+    Item_func& function, std::span<Item* const> results,
+    const std::function<std::optional<Register>(const ResultOf&)>& choose) {
+  if (!is_real(function) && !is_exact(function)) return std::nullopt;
+  Number one{.scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U, .whole_digits = 0};
+  for (Item* const result : results) {
+    const auto number = translate(*result);
+    if (!number) return std::nullopt;
+    one.scale = std::max(one.scale, number->scale);
+    one.whole_digits = std::max(one.whole_digits, number->whole_digits);
+  }
+  const auto result = choose([&](Item& argument) {
+    const auto number = translate(argument);
+    return is_real(function) ? as_real(*number) : scaled(*number, one.scale);
+  });
   if (!result) return std::nullopt;
-  const unsigned scale = is_exact(function) && function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
-  return Number{checked(function, *result), scale};
+  one.result = checked(function, *result);
+  if (is_real(function)) one.scale = 0;
+  return one;
+}
+
+std::optional<Number> NumberTranslator::switched(Item_func& function) {
+  const bool is_if = dynamic_cast<Item_func_if*>(&function) != nullptr;
+  const uint conditions = is_if ? 1 : function.argument_count() / 2;
+  const std::span<Item* const> results(function.arguments() + conditions,
+                                       function.argument_count() - conditions);
+  const ValueKind kind = is_real(function) ? ValueKind::Real : ValueKind::Integer;
+  return one_of(function, results,
+                [&](const ResultOf& result_of) { return chosen(function, kind, result_of); });
 }
 
 std::optional<Number> NumberTranslator::first_not_null(Item_func& function) {
-  const auto result = first(function, numbers_of(function));
-  if (!result) return std::nullopt;
-  const unsigned scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
-  return Number{checked(function, *result), scale};
+  const std::span<Item* const> results(function.arguments(), function.argument_count());
+  return one_of(function, results, [&](const ResultOf& result_of) { return first(function, result_of); });
 }
 
 std::optional<Program::Register> NumberTranslator::truth(Item& item) {
@@ -534,6 +676,11 @@ std::optional<Program::Register> NumberTranslator::truth(Item& item) {
   }
 }
 
+/// The operators compare the digits that show; BETWEEN and IN all of them.
+std::optional<Number> NumberTranslator::as_compared(const Item& item, const Number& number) {
+  return number.scale > decimals_of(item) ? to_decimals(number, decimals_of(item)) : number;
+}
+
 std::optional<Program::Register> NumberTranslator::exact_comparison(Function called, const Number& left,
                                                                     const Number& right) {
   const unsigned scale = std::max(left.scale, right.scale);
@@ -585,7 +732,10 @@ std::optional<Program::Register> NumberTranslator::number_comparison(Function ca
   if (!left) return std::nullopt;
   const auto right = translate(second);
   if (!right) return std::nullopt;
-  if (as == ComparedAs::Exact) return exact_comparison(called, *left, *right);
+  if (as == ComparedAs::Exact) {
+    const auto a = as_compared(first, *left), b = as_compared(second, *right);
+    return a && b ? exact_comparison(called, *a, *b) : std::nullopt;
+  }
   // Of a fixed number of decimals both, they are compared with a tolerance.
   if (first.decimals < NOT_FIXED_DEC && second.decimals < NOT_FIXED_DEC) return std::nullopt;
   const auto a = as_real(*left), b = as_real(*right);

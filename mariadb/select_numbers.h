@@ -75,14 +75,26 @@ class ScanColumns {
 
 /// A register of a program: an Integer one is the number times 10^scale.
 struct Number {
+  /// Whether the server's number has so many digits behind the point, which may be zeros: a quotient has some
+  /// more than its dividend has.
+  enum class Scale : uint8_t { Sure, SureUnlessZero, Unsure };
+  static constexpr unsigned most_whole_digits = 65;
+  static constexpr unsigned digits_of_bigint = 20;
+
   Program::Register result = Program::none;
   unsigned scale = 0;
+  /// Digits in front of the point, at most. Of an Integer one.
+  unsigned whole_digits = most_whole_digits;
+  Scale scale_is = Scale::Unsure;
 };
 
 /// What a scan has of a field's column.
 std::optional<ScanColumn> scan_column(const Field& field);
 /// Whether an item is a value that does not depend on rows, and is computed without a warning.
 bool is_plain_constant(Item& item);
+
+/// Of DECIMAL numbers; of others 0.
+uint decimals_of(const Item& item);
 
 /// How the server compares numbers: as whole numbers or DECIMAL, as DOUBLE, or as days and times.
 enum class ComparedAs : uint8_t { Exact, Real, Moment };
@@ -95,6 +107,10 @@ class NumberTranslator {
 
   /// Nothing: the expression is not translated, and program and columns are as they were.
   std::optional<Number> number(Item& item);
+  /// The same with so many digits behind the point, rounded half away from 0 where it has more.
+  std::optional<Number> to_decimals(const Number& number, unsigned scale);
+  /// The same as DOUBLE.
+  std::optional<Number> real(const Number& number);
   /// The text that an item is. Nothing: as above.
   std::optional<Program::Register> text(Item& item);
   /// The moment that an item of DATE or DATETIME is, as a column of its type has it. Nothing: as above.
@@ -104,19 +120,24 @@ class NumberTranslator {
   /// Numbers or texts of both sides of an equality, each in a program of its own, which are equal where the
   /// server takes the sides for equal, texts in the collation of the equality. Nothing: they are not
   /// computed.
-  static std::optional<std::pair<Program::Register, Program::Register>> equal_sides(Item_bool_func2& equality,
-                                                                                    ScanColumns& columns,
-                                                                                    Program& of_first,
-                                                                                    Program& of_second);
+  struct EqualSides {
+    Program::Register first = Program::none, second = Program::none;
+    bool are_huge = false;  // numbers that may have more than 64 bits
+  };
+  static std::optional<EqualSides> equal_sides(Item_bool_func2& equality, ScanColumns& columns,
+                                               Program& of_first, Program& of_second);
   struct Compared {
     Item* item;
     Program* program;
   };
   /// Numbers of one kind, of items each of which is compared with the first one, in their programs: they have
   /// the order in which the server has the items. Nothing: they are not computed.
-  static std::optional<std::vector<Program::Register>> compared_numbers(ComparedAs as,
-                                                                        std::span<const Compared> items,
-                                                                        ScanColumns& columns);
+  struct ComparedNumbers {
+    std::vector<Program::Register> registers = {};
+    bool are_huge = false;  // as above
+  };
+  static std::optional<ComparedNumbers> compared_numbers(ComparedAs as, std::span<const Compared> items,
+                                                         ScanColumns& columns);
 
  private:
   using Register = Program::Register;
@@ -127,6 +148,7 @@ class NumberTranslator {
   template <typename Translate>
   auto or_nothing(Translate&& translate);
   std::optional<Number> translate(Item& item);
+  std::optional<Number> translate_any(Item& item);
   std::optional<Number> column(Item& item);
   std::optional<Number> constant(Item& item);
   /// The moment that an item of days, or of days and times, has (select_moments.cc).
@@ -159,6 +181,11 @@ class NumberTranslator {
   /// What functions of moments tell.
   std::optional<Number> of_moments(Item_func& function);
   std::optional<Number> arithmetic(Item_func& function, Function called);
+  std::optional<Number> sum_or_difference(Item_func& function, Function called, const Number& left,
+                                          const Number& right);
+  std::optional<Number> product(Item_func& function, const Number& left, const Number& right);
+  /// Of DECIMAL.
+  std::optional<Number> quotient(const Item_func_div& function, const Number& left, const Number& right);
   std::optional<Number> whole_division(Item_func& function, Function called);
   std::optional<Number> negative(Item_func& function);
 
@@ -193,14 +220,18 @@ class NumberTranslator {
   std::optional<Register> chosen(Item_func& function, ValueKind kind, const ResultOf& result_of);
   /// Of COALESCE and IFNULL.
   std::optional<Register> first(Item_func& function, const ResultOf& result_of);
-  /// Of an argument, as the function's type has it.
+  /// Of an argument, as the function's type has it. Nothing: digits would be lost.
   ResultOf numbers_of(Item_func& function);
+  /// Of a function that gives one of its arguments.
+  std::optional<Number> one_of(Item_func& function, std::span<Item* const> results,
+                               const std::function<std::optional<Register>(const ResultOf&)>& choose);
   std::optional<Number> switched(Item_func& function);
   std::optional<Number> first_not_null(Item_func& function);
   /// TRUE, FALSE or NULL.
   std::optional<Register> truth(Item& item);
   std::optional<Register> comparison(Item_func& function, Function called);
   std::optional<Register> number_comparison(Function called, ComparedAs as, Item& first, Item& second);
+  std::optional<Number> as_compared(const Item& item, const Number& number);
   std::optional<Register> exact_comparison(Function called, const Number& left, const Number& right);
   std::optional<Register> between(Item_func& function);
   std::optional<Register> between_moments(Item_func& function);
@@ -242,16 +273,17 @@ class NumberTranslator {
   /// A number or a text; nothing of which but NULL is looked at.
   std::optional<Register> value(Item& item);
 
-  /// The number as the item's type has it: of its decimals, or DOUBLE. Nothing: digits would be lost.
-  std::optional<Register> as(Item& item, const Number& number);
   std::optional<Register> as_real(const Number& number);
+  /// Nothing: it may have too many digits, or would lose some.
   std::optional<Register> scaled(const Number& number, unsigned scale);
-  /// Not known where an UNSIGNED result is below 0.
+  /// Not known where an INT result is none.
   Register checked(const Item& item, Register result);
-  Register call(Function called, std::initializer_list<Register> inputs) {
-    return program_.call(called, {inputs.begin(), inputs.size()});
+  Register call(Function called, std::initializer_list<Register> inputs, FunctionSettings settings = {}) {
+    return program_.call(called, {inputs.begin(), inputs.size()}, std::move(settings));
   }
   Register divide(Function called, Register dividend, Register divisor);
+  /// Whether a division by zero is more than NULL.
+  bool tells_zero() const;
 
   ScanColumns& columns_;
   Program& program_;

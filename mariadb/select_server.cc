@@ -9,8 +9,8 @@
 #include "evaluated_items.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
-#include "query/ordered_wide.h"
 #include "raised_conditions.h"
+#include "schema/ordered_wide.h"
 #include "select_functions.h"
 // clang-format off
 #include <sql_time.h>
@@ -43,8 +43,14 @@ bool converts_literals(Item& item) {
          any_part(real, converts_literals);
 }
 
-/// As a program would have it; nothing: it has more than 64 bits.
-std::optional<Value> number_of(Item& item) {
+HugeInteger huge_value(Item& item, unsigned decimals) {
+  my_decimal buffer;
+  const my_decimal* const decimal = item.val_decimal(&buffer);
+  return decimal == nullptr || item.null_value ? HugeInteger() : huge_number(*decimal, decimals);
+}
+
+/// As a program would have it.
+Value number_of(Item& item, unsigned decimals, Arena& bytes) {
   if (item.cmp_type() == REAL_RESULT) {
     const double number = item.val_real();
     return item.null_value ? Value{} : Value::of(order_double(number + 0.0));
@@ -52,18 +58,19 @@ std::optional<Value> number_of(Item& item) {
   if (item.cmp_type() == INT_RESULT) {
     const longlong number = item.val_int();
     if (item.null_value) return Value{};
-    if (item.unsigned_flag && number < 0) return std::nullopt;
-    return Value::of(order_signed(number, sizeof(int64_t)));
+    return Value::of(item.unsigned_flag ? static_cast<uint64_t>(number)
+                                        : order_signed(number, sizeof(int64_t)));
   }
-  my_decimal buffer;
-  const my_decimal* const decimal = item.val_decimal(&buffer);
-  if (decimal == nullptr || item.null_value) return Value{};
-  const HugeInteger number = huge_number(*decimal, item.decimals);
-  const auto low = static_cast<int64_t>(number.words[0]);
-  const uint64_t sign = low < 0 ? ~uint64_t{0} : 0;
-  if (std::ranges::any_of(std::span(number.words).subspan(1), [sign](uint64_t word) { return word != sign; }))
-    return std::nullopt;
-  return Value::of(order_signed(low, sizeof(int64_t)));
+  const HugeInteger number = huge_value(item, decimals);
+  if (item.null_value) return Value{};
+  if (number.has_64_bits()) return Value::of(order_signed(number.narrow(), sizeof(int64_t)));
+  Value value = Value::of(ordered_bytes(number, bytes));
+  value.integer = order_signed(0, sizeof(int64_t));
+  return value;
+}
+
+bool is_huge_summand(const Item& item, unsigned decimals) {
+  return has_huge_sum(item) || decimals > item.decimals;
 }
 
 }  // namespace
@@ -137,6 +144,7 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
       if (item.get_date(thd, &time, options)) return {};
       return Value::of(order_signed(pack_time(&time), sizeof(longlong)));
     }
+    case ServerValue::Summand:
     case ServerValue::Number:
     case ServerValue::Equal:
     case ServerValue::Image:
@@ -180,17 +188,21 @@ Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
       return ScanColumn{.integer = true, .type = Type::Unsigned, .width = sizeof(uint64_t)};
     case ServerValue::Number: {
       const bool real = value.item->cmp_type() == REAL_RESULT;
-      return ScanColumn{
-          .integer = true, .type = real ? Type::Double : Type::Signed, .width = sizeof(int64_t)};
+      const Type whole =
+          value.item->unsigned_flag && value.item->cmp_type() == INT_RESULT ? Type::Unsigned : Type::Signed;
+      return ScanColumn{.integer = true, .type = real ? Type::Double : whole, .width = sizeof(int64_t)};
     }
     case ServerValue::Real:
       return ScanColumn{.integer = true, .type = Type::Double, .width = sizeof(double)};
     case ServerValue::Exact:
-      return ScanColumn{
-          .integer = false,
-          .type = Type::OrderedBytes,
-          .width = has_huge_sum(*value.item) ? uint32_t{sizeof(HugeInteger)} : uint32_t{sizeof(WideInteger)},
-          .collation = &binary_collation()};
+    case ServerValue::Summand: {
+      const bool is_huge = value.kind == ServerValue::Exact ? has_huge_sum(*value.item)
+                                                            : is_huge_summand(*value.item, value.decimals);
+      return ScanColumn{.integer = false,
+                        .type = Type::OrderedBytes,
+                        .width = is_huge ? uint32_t{sizeof(HugeInteger)} : uint32_t{sizeof(WideInteger)},
+                        .collation = &binary_collation()};
+    }
     case ServerValue::Text: {
       HAILSTONE_ASSIGN(const Collation* const collation,
                        mariadb_collations().resolve(collation_id(*value.item->collation.collation, 0)));
@@ -228,7 +240,6 @@ Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool
     values[i] = value_of(values_[i], rows, row);
     if (thd->is_error()) return failed();
     if (any_raised_) return fail(ErrorCode::Unsupported, "a key of a join warns of a row, or fails");
-    if (any_wide_) return fail(ErrorCode::Unsupported, "a number has more than 64 bits");
   }
   return true;
 }
@@ -266,10 +277,13 @@ Value ServerExpressions::evaluate(Expression& expression, const RowBatch& rows, 
   }
   const SlotItem::Pointed pointed(expression.item);
   Item& item = *pointed;
-  if (expression.value.kind == ServerValue::Number) {
-    const auto number = number_of(item);
-    any_wide_ = any_wide_ || !number;
-    return number.value_or(Stored{});
+  const unsigned decimals = expression.value.decimals;
+  if (expression.value.kind == ServerValue::Number) return number_of(item, decimals, bytes);
+  if (expression.value.kind == ServerValue::Summand) {
+    const HugeInteger number = huge_value(item, decimals);
+    if (item.null_value) return {};
+    return Stored::of(is_huge_summand(item, decimals) ? ordered_bytes(number, bytes)
+                                                      : ordered_bytes(number.wide(), bytes));
   }
   if (expression.value.kind == ServerValue::Equal) {
     const RaisedConditions raised(thd_);

@@ -31,15 +31,16 @@ bool has_huge_sum(const Item& item);
 enum class ServerValue : uint8_t {
   Presence,  // NULL or not
   Truth,     // 0, 1 or NULL
-  Exact,   // a whole number, times 10^decimals, of 16 bytes, or of 32 where it may have more than 28 digits:
-           // as GroupingPlan says
-  Number,  // the same in 64 bits, or DOUBLE: as programs say
-  Real,    // DOUBLE
-  Bits,    // BIGINT UNSIGNED
-  Text,    // a string, in the order of its collation
-  Time,    // a date or time, as a whole number in its order
-  Equal,   // what stands for it as a side of an equality
-  Image,   // what a field of the server's has when the item has been stored in it
+  Exact,    // a whole number, times 10^decimals, of 16 bytes, or of 32 where it may have more than 28 digits:
+            // as GroupingPlan says
+  Summand,  // the same with all digits behind the point that are asked for, whether they show or not
+  Number,   // the same in 64 bits, or DOUBLE: as programs say. Of a DECIMAL with more bits its bytes, of 32
+  Real,     // DOUBLE
+  Bits,     // BIGINT UNSIGNED
+  Text,     // a string, in the order of its collation
+  Time,     // a date or time, as a whole number in its order
+  Equal,    // what stands for it as a side of an equality
+  Image,    // what a field of the server's has when the item has been stored in it
 };
 
 /// What an item's value is sorted by; nothing: not here.
@@ -56,6 +57,7 @@ class ServerExpressions final : public FallbackExpressions {
     Field* field = nullptr;              // Image
     const EqualValues* equal = nullptr;  // Equal; it outlives the expressions
     bool is_moment = false;              // Image and Time: as the moment of a program
+    unsigned decimals = 0;               // Summand, Number
   };
   /// `columns`: those of the rows; of these, `scaled` ones have DECIMALs as scaled numbers. The items and the
   /// tables outlive it.
@@ -66,7 +68,7 @@ class ServerExpressions final : public FallbackExpressions {
   static Result<ScanColumn> type_of(const Value& value);
 
   /// ErrorCode::Unsupported: what is computed as a side of an equality raises a warning or an error, which
-  /// the statement is not told of: maybe no pair of rows does that; or a Number has more than 64 bits.
+  /// the statement is not told of: maybe no pair of rows does that.
   Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins,
                        std::span<hailstone::Value> values) override;
   /// As many conditions as the server keeps; and the first one in any case, which may be an error.
@@ -96,7 +98,6 @@ class ServerExpressions final : public FallbackExpressions {
   std::vector<uint64_t> written_;  // of each column: the number of the row whose value its slot has
   uint64_t row_ = 0;               // among all that were computed
   bool any_raised_ = false;        // by sides of equalities
-  bool any_wide_ = false;          // of numbers
   Arena bytes_;                    // of the batch's values
 };
 

@@ -175,7 +175,7 @@ class ServerGroupsTranslator {
         [[fallthrough]];
       case Item_sum::SUM_FUNC:
       case Item_sum::SUM_DISTINCT_FUNC:
-        return sum_may_outgrow_type(*aggregate.get_arg(0));
+        return sum_may_outgrow_type(*aggregate.get_arg(0)) || has_hidden_digits(*aggregate.get_arg(0));
       default:
         return false;
     }

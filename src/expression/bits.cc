@@ -8,14 +8,15 @@ namespace hailstone {
 
 namespace {
 
+/// Of a number without a sign, too.
+uint64_t bits_of_number(const Computed& from, uint32_t row) { return from.number(row).words[0]; }
+
 template <typename Combine>
 void combine_bits(const FunctionCall& call, Combine combine) {
-  const int64_t* const left = call.input(0).integers.data();
-  const int64_t* const right = call.input(1).integers.data();
+  const Computed &left = call.input(0), &right = call.input(1);
   int64_t* const to = call.to.integers.data();
   for (uint32_t row = 0; row < call.rows; ++row)
-    to[row] =
-        static_cast<int64_t>(combine(static_cast<uint64_t>(left[row]), static_cast<uint64_t>(right[row])));
+    to[row] = static_cast<int64_t>(combine(bits_of_number(left, row), bits_of_number(right, row)));
 }
 
 /// By as many places as the lower 32 bits of the second number say; by 64 or more nothing is left.
@@ -42,7 +43,8 @@ void combine_by_xor(const FunctionCall& call) {
 }
 
 void invert_bits(const FunctionCall& call) {
-  for (uint32_t row = 0; row < call.rows; ++row) call.to.integers[row] = ~call.input(0).integers[row];
+  for (uint32_t row = 0; row < call.rows; ++row)
+    call.to.integers[row] = static_cast<int64_t>(~bits_of_number(call.input(0), row));
 }
 
 void shift_left(const FunctionCall& call) {
@@ -55,7 +57,7 @@ void shift_right(const FunctionCall& call) {
 
 void count_bits(const FunctionCall& call) {
   for (uint32_t row = 0; row < call.rows; ++row)
-    call.to.integers[row] = std::popcount(static_cast<uint64_t>(call.input(0).integers[row]));
+    call.to.integers[row] = std::popcount(bits_of_number(call.input(0), row));
 }
 
 }  // namespace hailstone

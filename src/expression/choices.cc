@@ -36,6 +36,26 @@ void combine(const FunctionCall& call, bool both) {
   }
 }
 
+/// Values and NULLs of each row: those of the first where `is_first`, else those of the second.
+template <typename IsFirst>
+void take_either(const FunctionCall& call, const Computed& first, const Computed& second,
+                 const IsFirst& is_first) {
+  Computed& to = call.to;
+  uint8_t any_nulls = 0;
+  for (uint32_t row = 0; (first.any_nulls || second.any_nulls) && row < call.rows; ++row)
+    any_nulls |= to.nulls[row] = (is_first(row) ? first : second).is_null(row) ? 1 : 0;
+  to.any_nulls = any_nulls != 0;
+  if (first.any_huge || second.any_huge)
+    return to.make_numbers(call.rows,
+                           [&](uint32_t row) { return (is_first(row) ? first : second).number(row); });
+  with_values(
+      to.kind,
+      [&](auto* values, const auto* a, const auto* b) {
+        for (uint32_t row = 0; row < call.rows; ++row) values[row] = is_first(row) ? a[row] : b[row];
+      },
+      to, first, second);
+}
+
 }  // namespace
 
 void find_both(const FunctionCall& call) { combine(call, true); }
@@ -51,7 +71,7 @@ void find_true(const FunctionCall& call) {
   call.to.any_nulls = false;
   call.to.copy_failures(of, call.rows);
   for (uint32_t row = 0; row < call.rows; ++row)
-    call.to.integers[row] = of.integers[row] != 0 && !of.is_null(row) ? 1 : 0;
+    call.to.integers[row] = (of.integers[row] != 0 || of.is_huge(row)) && !of.is_null(row) ? 1 : 0;
 }
 
 void find_null(const FunctionCall& call) {
@@ -65,15 +85,7 @@ void choose(const FunctionCall& call) {
   const Computed &condition = call.input(0), &first = call.input(1), &second = call.input(2);
   Computed& to = call.to;
   const auto is_true = [&](uint32_t row) { return condition.integers[row] != 0 && !condition.is_null(row); };
-  with_values(
-      to.kind,
-      [&](auto* values, const auto* a, const auto* b) {
-        for (uint32_t row = 0; row < call.rows; ++row) values[row] = is_true(row) ? a[row] : b[row];
-      },
-      to, first, second);
-  to.any_nulls = first.any_nulls || second.any_nulls;
-  for (uint32_t row = 0; to.any_nulls && row < call.rows; ++row)
-    to.nulls[row] = (is_true(row) ? first : second).is_null(row) ? 1 : 0;
+  take_either(call, first, second, is_true);
   to.any_failures = condition.any_failures || first.any_failures || second.any_failures;
   if (!to.any_failures) return;
   to.make_failures(call.rows, [&](uint32_t row) {
@@ -84,15 +96,7 @@ void choose(const FunctionCall& call) {
 void choose_first(const FunctionCall& call) {
   const Computed &first = call.input(0), &second = call.input(1);
   Computed& to = call.to;
-  with_values(
-      to.kind,
-      [&](auto* values, const auto* a, const auto* b) {
-        for (uint32_t row = 0; row < call.rows; ++row) values[row] = first.is_null(row) ? b[row] : a[row];
-      },
-      to, first, second);
-  to.any_nulls = first.any_nulls && second.any_nulls;
-  for (uint32_t row = 0; to.any_nulls && row < call.rows; ++row)
-    to.nulls[row] = first.is_null(row) && second.is_null(row) ? 1 : 0;
+  take_either(call, first, second, [&](uint32_t row) { return !first.is_null(row); });
   to.any_failures = first.any_failures || second.any_failures;
   if (!to.any_failures) return;
   to.make_failures(call.rows, [&](uint32_t row) {
@@ -100,46 +104,47 @@ void choose_first(const FunctionCall& call) {
   });
 }
 
-void take_greatest(const FunctionCall& call) {
+namespace {
+
+/// `is_first`: of two values, whether the result is the first.
+template <typename IsFirst>
+void take_extreme(const FunctionCall& call, const IsFirst& is_first) {
+  const Computed &left = call.input(0), &right = call.input(1);
+  if (left.any_huge || right.any_huge) {
+    call.to.make_numbers(call.rows, [&](uint32_t row) {
+      return is_first(left.number(row), right.number(row)) ? left.number(row) : right.number(row);
+    });
+    return;
+  }
   with_values(
       call.to.kind,
       [&](auto* to, const auto* a, const auto* b) {
-        for (uint32_t row = 0; row < call.rows; ++row) to[row] = b[row] < a[row] ? a[row] : b[row];
+        for (uint32_t row = 0; row < call.rows; ++row) to[row] = is_first(a[row], b[row]) ? a[row] : b[row];
       },
-      call.to, call.input(0), call.input(1));
+      call.to, left, right);
+}
+
+}  // namespace
+
+void take_greatest(const FunctionCall& call) {
+  take_extreme(call, [](const auto& a, const auto& b) { return b < a; });
 }
 
 void take_least(const FunctionCall& call) {
-  with_values(
-      call.to.kind,
-      [&](auto* to, const auto* a, const auto* b) {
-        for (uint32_t row = 0; row < call.rows; ++row) to[row] = b[row] < a[row] ? b[row] : a[row];
-      },
-      call.to, call.input(0), call.input(1));
+  take_extreme(call, [](const auto& a, const auto& b) { return !(b < a); });
 }
 
 void silence(const FunctionCall& call) {
   const Computed& from = call.input(0);
-  with_values(
-      call.to.kind, [&](auto* to, const auto* values) { std::copy_n(values, call.rows, to); }, call.to, from);
-  call.to.copy_nulls(from.nulls.data(), from.any_nulls, call.rows);
+  take_either(call, from, from, [](uint32_t) { return true; });
   call.to.any_failures = false;
 }
 
 void replace_failures(const FunctionCall& call) {
   const Computed &first = call.input(0), &second = call.input(1);
   Computed& to = call.to;
-  with_values(
-      to.kind,
-      [&](auto* values, const auto* a, const auto* b) {
-        for (uint32_t row = 0; row < call.rows; ++row)
-          values[row] = first.failure(row) == 0 ? a[row] : b[row];
-      },
-      to, first, second);
+  take_either(call, first, second, [&](uint32_t row) { return first.failure(row) == 0; });
   to.any_failures = false;
-  to.any_nulls = first.any_nulls || second.any_nulls;
-  for (uint32_t row = 0; to.any_nulls && row < call.rows; ++row)
-    to.nulls[row] = (first.failure(row) == 0 ? first : second).is_null(row) ? 1 : 0;
 }
 
 }  // namespace hailstone

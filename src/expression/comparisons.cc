@@ -27,6 +27,11 @@ void compare_values(const FunctionCall& call, Compare compare) {
   const auto all = [&](const auto* a, const auto* b) {
     for (uint32_t row = 0; row < call.rows; ++row) to[row] = compare(a[row], b[row]) ? 1 : 0;
   };
+  if (left.any_huge || right.any_huge) {
+    for (uint32_t row = 0; row < call.rows; ++row)
+      to[row] = compare(left.number(row), right.number(row)) ? 1 : 0;
+    return;
+  }
   if (left.kind == ValueKind::Integer) return all(left.integers.data(), right.integers.data());
   if (left.kind == ValueKind::Real) return all(left.reals.data(), right.reals.data());
   const Collation& collation = *call.settings.collation;
@@ -83,23 +88,31 @@ void find_between(const FunctionCall& call) {
   const Computed &value = call.input(0), &low = call.input(1), &high = call.input(2);
   Computed& to = call.to;
   const uint32_t rows = call.rows;
-  const auto look = [&](const auto& is_below, const auto* values, const auto* lows, const auto* highs) {
+  const auto look_at = [&](const auto& is_below_low, const auto& is_above_high) {
     for (uint32_t row = 0; row < rows; ++row)
-      to.integers[row] = !is_below(values[row], lows[row]) && !is_below(highs[row], values[row]) ? 1 : 0;
+      to.integers[row] = !is_below_low(row) && !is_above_high(row) ? 1 : 0;
     to.any_nulls = value.any_nulls || low.any_nulls || high.any_nulls;
     if (!to.any_nulls) return;
     for (uint32_t row = 0; row < rows; ++row) {
       // One bound may decide alone.
-      const bool out = (!low.is_null(row) && is_below(values[row], lows[row])) ||
-                       (!high.is_null(row) && is_below(highs[row], values[row]));
+      const bool out = (!low.is_null(row) && is_below_low(row)) || (!high.is_null(row) && is_above_high(row));
       const bool unsure = value.is_null(row) || low.is_null(row) || high.is_null(row);
       to.nulls[row] = value.is_null(row) || (unsure && !out) ? 1 : 0;
       if (unsure) to.integers[row] = 0;
     }
   };
+  const auto look = [&](const auto& is_less, const auto* values, const auto* lows, const auto* highs) {
+    look_at([&](uint32_t row) { return is_less(values[row], lows[row]); },
+            [&](uint32_t row) { return is_less(highs[row], values[row]); });
+  };
   const auto is_less = [](auto a, auto b) { return a < b; };
   switch (value.kind) {
     case ValueKind::Integer:
+      if (value.any_huge || low.any_huge || high.any_huge) {
+        look_at([&](uint32_t row) { return value.number(row) < low.number(row); },
+                [&](uint32_t row) { return high.number(row) < value.number(row); });
+        break;
+      }
       look(is_less, value.integers.data(), low.integers.data(), high.integers.data());
       break;
     case ValueKind::Real:

@@ -77,6 +77,12 @@ void Computed::add_failure(uint32_t row, uint32_t rows, Failure failure) {
 }
 
 void Computed::copy_row(uint32_t row, const Computed& from, uint32_t from_row) {
+  if (from.any_huge && !any_huge) {
+    huge.resize(integers.size());
+    std::ranges::transform(integers, huge.begin(), [](int64_t value) { return HugeInteger::of(value); });
+    any_huge = true;
+  }
+  if (any_huge) huge[row] = from.number(from_row);
   with_values(
       kind, [&](auto* to, const auto* values) { to[row] = values[from_row]; }, *this, from);
   nulls[row] = from.is_null(from_row) ? 1 : 0;

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/page_allocator.h"
+#include "base/wide_integer.h"
 
 namespace hailstone {
 
@@ -17,8 +18,6 @@ using Failure = uint8_t;
 constexpr Failure most_warnings = 0x7f;
 /// The value is not known here: the embedding application is to be asked.
 constexpr Failure unknown_value = 0x80;
-/// It may have more than 64 bits.
-constexpr Failure wide_value = 0xff;
 /// Of what is made of two values.
 constexpr Failure both_failures(Failure one, Failure other) {
   if (((one | other) & unknown_value) != 0) return std::max(one, other);
@@ -31,6 +30,10 @@ enum class ValueKind : uint8_t { Integer, Real, Text };
 struct Computed {
   ValueKind kind = ValueKind::Integer;
   PageVector<int64_t> integers;
+  /// Where one of the Integer values has more than 64 bits: all of them. Then `integers` has those that have
+  /// not, and 0 for the others. Not where `any_huge` is false.
+  PageVector<HugeInteger> huge;
+  bool any_huge = false;
   PageVector<double> reals;
   PageVector<ByteView> texts;
   // What stands there for a NULL is any value; of texts, one that may be read.
@@ -41,6 +44,9 @@ struct Computed {
 
   bool is_null(uint32_t row) const { return any_nulls && nulls[row] != 0; }
   Failure failure(uint32_t row) const { return any_failures ? failures[row] : Failure{0}; }
+  /// Of Integer.
+  HugeInteger number(uint32_t row) const { return any_huge ? huge[row] : HugeInteger::of(integers[row]); }
+  bool is_huge(uint32_t row) const { return any_huge && !huge[row].has_64_bits(); }
 
   /// Room for so many rows.
   void resize(size_t rows);
@@ -64,11 +70,26 @@ struct Computed {
     any_failures = true;
     for (uint32_t row = 0; row < rows; ++row) failures[row] = failure(row);
   }
+  /// Makes the value of each row what `number` says, of an Integer; a NULL's is not asked for. Nulls are
+  /// known before.
+  template <typename Of>
+  void make_numbers(uint32_t rows, Of&& number) {
+    huge.resize(integers.size());
+    any_huge = false;
+    for (uint32_t row = 0; row < rows; ++row) {
+      const HugeInteger value = is_null(row) ? HugeInteger() : number(row);
+      const bool is_narrow = value.has_64_bits();
+      any_huge |= !is_narrow;
+      integers[row] = is_narrow ? value.narrow() : 0;
+      huge[row] = value;
+    }
+  }
   /// value, NULL and failure of one row from another register's.
   void copy_row(uint32_t row, const Computed& from, uint32_t from_row);
 };
 
-/// Calls `work` with the array of values of each argument, which are registers of one kind.
+/// Calls `work` with the array of values of each argument, which are registers of one kind, and have no
+/// number of more than 64 bits.
 template <typename Work, typename... Registers>
 void with_values(ValueKind kind, Work&& work, Registers&... registers) {
   switch (kind) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "schema/ordered_wide.h"
+
 namespace hailstone {
 
 namespace {
@@ -49,6 +51,8 @@ Evaluator::Evaluator(std::shared_ptr<const Program> program, std::vector<Program
     std::ranges::fill(to.integers, instruction.integer);
     std::ranges::fill(to.reals, instruction.real);
     std::ranges::fill(to.texts, ByteView(instruction.text));
+    if (!instruction.huge.has_64_bits())
+      to.make_numbers(batch_rows, [&](uint32_t) { return instruction.huge; });
     if (instruction.operation == Opcode::Null) {
       to.any_nulls = true;
       std::ranges::fill(to.nulls, uint8_t{1});
@@ -140,7 +144,10 @@ void Evaluator::run_by_code(ByCode& of, const RowBatch& batch) {
     of.dictionary = vector.dictionary;
     of.known.assign(dictionary.size() + 1, 0);
     of.bytes.clear();
-    for (Computed& values : of.values) values.resize(dictionary.size() + 1);
+    for (Computed& values : of.values) {
+      values.resize(dictionary.size() + 1);
+      values.any_huge = false;
+    }
   }
   codes_.resize(batch.rows);
   new_codes_.clear();
@@ -171,6 +178,7 @@ void Evaluator::run_by_code(ByCode& of, const RowBatch& batch) {
   for (size_t i = 0; i < of.outputs.size(); ++i) {
     const Computed& values = of.values[i];
     Computed& to = registers_[of.outputs[i]];
+    to.any_huge = false;
     with_values(
         to.kind,
         [&](auto* results, const auto* by_code) {
@@ -184,12 +192,14 @@ void Evaluator::run_by_code(ByCode& of, const RowBatch& batch) {
     }
     to.any_nulls = any_nulls != 0;
     to.any_failures = any_failures != 0;
+    if (values.any_huge) to.make_numbers(batch.rows, [&](uint32_t row) { return values.huge[codes_[row]]; });
   }
 }
 
 void Evaluator::execute(Program::Register number, Columns columns, uint32_t rows, Arena& bytes) {
   const Program::Instruction& instruction = program_->instructions()[number];
   Computed& to = registers_[number];
+  if (instruction.operation != Opcode::Constant) to.any_huge = false;
   switch (instruction.operation) {
     case Opcode::Column:
       return load_column(instruction, *columns[instruction.position], rows, to);
@@ -231,12 +241,35 @@ void Evaluator::call(const Program::Instruction& instruction, uint32_t rows, Are
                .bytes = bytes,
                .most_made = most_bytes_made,
                .to = to});
+  if (line.takes_huge) return;
+  for (const Computed* const input : inputs_) {
+    for (uint32_t row = 0; input->any_huge && row < rows; ++row) {
+      if (input->is_huge(row) && !to.is_null(row)) to.add_failure(row, rows, unknown_value);
+    }
+  }
 }
+
+namespace {
+
+/// The numbers of a column of ordered bytes.
+void load_numbers(const ColumnVector& vector, uint32_t width, uint32_t rows, Computed& to) {
+  const bool is_wide = width == sizeof(WideInteger);
+  const auto number = [&](uint32_t row) {
+    const ByteView ordered =
+        vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
+    return is_wide ? HugeInteger::of(native_wide(ordered)) : native_huge(ordered);
+  };
+  to.make_numbers(rows, number);
+}
+
+}  // namespace
 
 void Evaluator::load_column(const Program::Instruction& instruction, const ColumnVector& vector,
                             uint32_t rows, Computed& to) {
   to.copy_nulls(vector.nulls.data(), vector.any_nulls, rows);
   to.any_failures = false;
+  if (!instruction.column.integer && instruction.kind == ValueKind::Integer)
+    return load_numbers(vector, instruction.column.width, rows, to);
   if (instruction.kind == ValueKind::Text) {
     for (uint32_t row = 0; row < rows; ++row) {
       if (to.is_null(row)) {
@@ -276,9 +309,7 @@ void Evaluator::load_column(const Program::Instruction& instruction, const Colum
     all |= values[row];
   }
   if (all >> 63 == 0) return;
-  for (uint32_t row = 0; row < rows; ++row) {
-    if (values[row] >> 63 != 0 && !to.is_null(row)) to.add_failure(row, rows, wide_value);
-  }
+  to.make_numbers(rows, [&](uint32_t row) { return HugeInteger{{values[row], 0, 0, 0}}; });
 }
 
 void Evaluator::apply_function(const Program::Instruction& instruction, const ColumnVector& vector,
@@ -295,6 +326,8 @@ void Evaluator::apply_function(const Program::Instruction& instruction, const Co
     }
     return;
   }
+  if (function.is_huge())
+    return to.make_numbers(rows, [&](uint32_t row) { return function.huge_of(vector.bytes[row]); });
   for (uint32_t row = 0; row < rows; ++row) {
     if (to.is_null(row)) continue;
     const auto number = function.of(Value::of(vector.bytes[row]));

@@ -21,10 +21,12 @@ enum class Function : uint8_t {
   Subtract,
   Multiply,
   Divide,  // Real only
+  DecimalDivide,
   IntegerDivide,
-  Remainder,    // the dividend's sign
-  NotNegative,  // of an Integer: a row below 0 fails
-  NotWide,      // of the 64 bits of an UNSIGNED number: one beyond 2^63 is wide
+  Remainder,   // the dividend's sign
+  Rounded,     // an Integer value, divided by 10^digits
+  InRange,     // an Integer value that is in the settings' range
+  AsUnsigned,  // an Integer value whose 64 bits are a number without a sign
   ToReal,
   // Of one Integer or Real value.
   Absolute,
@@ -146,13 +148,25 @@ class TextFunction {
   virtual void of_all(const FunctionCall& call) const = 0;
 };
 
+/// Which Integer results there are; others are failures.
+enum class NumberRange : uint8_t {
+  Any,       // of 256 bits, which no program leaves
+  Signed,    // of 64 bits
+  Unsigned,  // of 64 bits without a sign
+};
+
 /// What a call has beside its arguments. What a function does not ask for stays as it is here.
 struct FunctionSettings {
   /// Of divisions: one by zero is a failure, and not just NULL.
   bool tells_zero = false;
-  /// ToReal and Floor to Truncate: what the whole number is divided by; Round and Truncate of Real: of a
-  /// multiple of 1 / divisor; InDigits: what the number has to be below.
+  /// Floor to Truncate: what the whole number is divided by; Round and Truncate of Real: of a multiple of
+  /// 1 / divisor; InDigits: what the number has to be below.
   int64_t divisor = 1;
+  /// ToReal, Rounded: the power of ten that the number is divided by. DecimalDivide: that which the dividend
+  /// is multiplied by.
+  unsigned digits = 0;
+  /// Of what computes Integer values of others.
+  NumberRange range = NumberRange::Any;
   /// Of texts: how they are compared, and what their characters are.
   const Collation* collation = nullptr;
   /// A text that would be longer, in bytes, is a failure; 0: no result can be.
@@ -201,6 +215,8 @@ struct FunctionLine {
   /// What may fail, and what the row has then; empty: nothing does.
   std::string_view failures;
   void (*kernel)(const FunctionCall& call);
+  /// Whether it takes Integer values of more than 64 bits; else a row with one fails.
+  bool takes_huge = false;
 };
 
 /// All lines, in the order of Function.

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 
@@ -32,7 +35,38 @@ void mark_infinite(uint32_t rows, Computed& to) {
   }
 }
 
-/// `plain`: for operands that fit; `checked`: whether a result has left 64 bits.
+/// What is in no range is a failure.
+void keep_in_range(const FunctionCall& call) {
+  Computed& to = call.to;
+  const NumberRange range = call.settings.range;
+  if (range == NumberRange::Any || (range == NumberRange::Signed && !to.any_huge)) return;
+  if (range == NumberRange::Unsigned && !to.any_huge) {
+    int64_t all = 0;
+    for (uint32_t row = 0; row < call.rows; ++row) all |= to.integers[row];
+    if (all >= 0) return;
+  }
+  const auto is_in = [&](const HugeInteger& number) {
+    if (range == NumberRange::Signed) return number.has_64_bits();
+    return number.words[1] == 0 && number.words[2] == 0 && number.words[3] == 0;
+  };
+  const bool any_huge = to.any_huge;
+  to.make_numbers(call.rows, [&](uint32_t row) {
+    const HugeInteger number = any_huge ? to.huge[row] : HugeInteger::of(to.integers[row]);
+    if (is_in(number)) return number;
+    to.add_failure(row, call.rows, unknown_value);
+    return HugeInteger();
+  });
+}
+
+/// Of DECIMALs the second one is looked at only where the first is not NULL.
+void leave_out_unasked(const FunctionCall& call) {
+  const Computed &left = call.input(0), &right = call.input(1);
+  for (uint32_t row = 0; right.any_failures && left.any_nulls && row < call.rows; ++row) {
+    if (left.is_null(row)) call.to.failures[row] = left.failure(row);
+  }
+}
+
+/// `plain`: for operands that fit, and numbers of 256 bits; `checked`: whether a result has left 64 bits.
 template <typename Plain, typename Checked>
 void calculate(const FunctionCall& call, bool multiplies, Plain plain, Checked checked) {
   const Computed &left = call.input(0), &right = call.input(1);
@@ -45,6 +79,12 @@ void calculate(const FunctionCall& call, bool multiplies, Plain plain, Checked c
     for (uint32_t row = 0; row < rows; ++row) c[row] = plain(a[row], b[row]);
     return mark_infinite(rows, to);
   }
+  if (call.settings.range == NumberRange::Any) leave_out_unasked(call);
+  const auto by_huge_numbers = [&] {
+    to.make_numbers(rows, [&](uint32_t row) { return plain(left.number(row), right.number(row)); });
+    keep_in_range(call);
+  };
+  if (left.any_huge || right.any_huge) return by_huge_numbers();
   const int64_t* const a = left.integers.data();
   const int64_t* const b = right.integers.data();
   int64_t* const c = to.integers.data();
@@ -53,21 +93,12 @@ void calculate(const FunctionCall& call, bool multiplies, Plain plain, Checked c
                                : std::max(left_bits, right_bits) <= bits_of_addend;
   if (fits) {
     for (uint32_t row = 0; row < rows; ++row) c[row] = plain(a[row], b[row]);
-    return;
+    return keep_in_range(call);
   }
   for (uint32_t row = 0; row < rows; ++row) {
-    if (!to.is_null(row) && checked(a[row], b[row], &c[row])) to.add_failure(row, rows, wide_value);
+    if (checked(a[row], b[row], &c[row]) && !to.is_null(row)) return by_huge_numbers();
   }
-}
-
-void fail_below_0(const FunctionCall& call, Failure failure) {
-  const Computed& from = call.input(0);
-  int64_t all = 0;
-  for (uint32_t row = 0; row < call.rows; ++row) all |= call.to.integers[row] = from.integers[row];
-  if (all >= 0) return;
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    if (call.to.integers[row] < 0 && !call.to.is_null(row)) call.to.add_failure(row, call.rows, failure);
-  }
+  keep_in_range(call);
 }
 
 void divide_by_zero(const FunctionCall& call, uint32_t row) {
@@ -106,47 +137,155 @@ void divide_reals(const FunctionCall& call) {
   mark_infinite(call.rows, call.to);
 }
 
-void divide_integers(const FunctionCall& call) {
+namespace {
+
+/// Where a product of so many digits, and a sign, has 64 bits.
+constexpr unsigned most_narrow_digits = 18;
+constexpr unsigned most_wide_digits = 37;
+
+/// Of each row what `quotient` says of the dividend and another divisor than 0.
+template <typename Quotient>
+void divide_numbers(const FunctionCall& call, Quotient&& quotient) {
   const Computed &left = call.input(0), &right = call.input(1);
   for (uint32_t row = 0; row < call.rows; ++row) {
-    const int64_t dividend = left.integers[row], divisor = right.integers[row];
-    call.to.integers[row] = 0;
-    if (divisor == 0) {
-      divide_by_zero(call, row);
-    } else if (divisor == -1 && dividend == INT64_MIN) {
-      if (!call.to.is_null(row)) call.to.add_failure(row, call.rows, wide_value);
-    } else {
-      call.to.integers[row] = dividend / divisor;
-    }
+    if (right.integers[row] == 0 && !right.is_huge(row)) divide_by_zero(call, row);
   }
+  call.to.make_numbers(call.rows,
+                       [&](uint32_t row) { return quotient(left.number(row), right.number(row)); });
+  keep_in_range(call);
+}
+
+WideInteger wide_power_of_ten(unsigned exponent) { return power_of_ten(exponent).wide(); }
+
+}  // namespace
+
+void divide_decimals(const FunctionCall& call) {
+  const Computed &left = call.input(0), &right = call.input(1);
+  const unsigned digits = call.settings.digits;
+  const HugeInteger factor = power_of_ten(digits);
+  // A dividend of 64 bits has 19 digits.
+  if (left.any_huge || right.any_huge || digits + most_narrow_digits + 1 > most_wide_digits) {
+    return divide_numbers(
+        call, [&](const HugeInteger& a, const HugeInteger& b) { return divide(a * factor, b).quotient; });
+  }
+  const WideInteger wide_factor = factor.wide();
+  return divide_numbers(call, [&](const HugeInteger& a, const HugeInteger& b) {
+    return HugeInteger::of(a.narrow() * wide_factor / b.narrow());
+  });
+}
+
+void divide_integers(const FunctionCall& call) {
+  const Computed &left = call.input(0), &right = call.input(1);
+  const auto is_least = [](int64_t number) { return number == INT64_MIN; };
+  if (left.any_huge || right.any_huge ||
+      std::any_of(left.integers.begin(), left.integers.begin() + call.rows, is_least)) {
+    return divide_numbers(call,
+                          [](const HugeInteger& a, const HugeInteger& b) { return divide(a, b).quotient; });
+  }
+  for (uint32_t row = 0; row < call.rows; ++row) {
+    const int64_t dividend = left.integers[row], divisor = right.integers[row];
+    if (divisor == 0) divide_by_zero(call, row);
+    call.to.integers[row] = divisor == 0 ? 0 : dividend / divisor;
+  }
+  keep_in_range(call);
 }
 
 void take_remainder(const FunctionCall& call) {
   const Computed &left = call.input(0), &right = call.input(1);
+  if (left.any_huge || right.any_huge) {
+    return divide_numbers(call,
+                          [](const HugeInteger& a, const HugeInteger& b) { return divide(a, b).remainder; });
+  }
   for (uint32_t row = 0; row < call.rows; ++row) {
     const int64_t dividend = left.integers[row], divisor = right.integers[row];
     if (divisor == 0) divide_by_zero(call, row);
     // The least number has no quotient with -1.
     call.to.integers[row] = divisor == 0 || divisor == -1 ? 0 : dividend % divisor;
   }
+  keep_in_range(call);
 }
 
-void check_sign(const FunctionCall& call) { fail_below_0(call, unknown_value); }
+/// Half away from 0.
+void round_number(const FunctionCall& call) {
+  const Computed& from = call.input(0);
+  const unsigned digits = call.settings.digits;
+  if (from.any_huge || digits > most_narrow_digits) {
+    const HugeInteger divisor = power_of_ten(digits);
+    call.to.make_numbers(call.rows, [&](uint32_t row) { return divide_rounded(from.number(row), divisor); });
+    return keep_in_range(call);
+  }
+  const auto divisor = static_cast<int64_t>(wide_power_of_ten(digits));
+  for (uint32_t row = 0; row < call.rows; ++row) {
+    const int64_t number = from.integers[row], rest = number % divisor;
+    const int64_t away = (rest < 0 ? -rest : rest) >= divisor - (rest < 0 ? -rest : rest) ? 1 : 0;
+    call.to.integers[row] = number / divisor + (number < 0 ? -away : away);
+  }
+  keep_in_range(call);
+}
 
-void check_first_bit(const FunctionCall& call) { fail_below_0(call, wide_value); }
+void take_as_unsigned(const FunctionCall& call) {
+  const int64_t* const from = call.input(0).integers.data();
+  int64_t all = 0;
+  for (uint32_t row = 0; row < call.rows; ++row) all |= call.to.integers[row] = from[row];
+  if (all >= 0) return;
+  call.to.make_numbers(call.rows, [&](uint32_t row) {
+    return HugeInteger{{static_cast<uint64_t>(from[row]), 0, 0, 0}};
+  });
+}
+
+void check_range(const FunctionCall& call) {
+  const Computed& from = call.input(0);
+  if (from.any_huge) {
+    call.to.make_numbers(call.rows, [&](uint32_t row) { return from.number(row); });
+  } else {
+    std::copy_n(from.integers.begin(), call.rows, call.to.integers.begin());
+  }
+  keep_in_range(call);
+}
+
+namespace {
+
+/// The nearest to number / 10^digits.
+double real_of(const HugeInteger& number, unsigned digits) {
+  constexpr unsigned most_digits = 78;  // of 256 bits
+  std::array<char, most_digits + 8> text;
+  char* const end = text.data() + text.size();
+  char* at = fmt::format_to_n(end - 6, 6, "e-{}", digits).out;
+  char* const last = at;
+  at = end - 6;
+  constexpr uint64_t group = 1'000'000'000;
+  HugeInteger rest = number.is_negative() ? -number : number;
+  do {
+    const HugeQuotient parts = divide(rest, HugeInteger::of(group));
+    auto low = static_cast<uint64_t>(parts.remainder.narrow());
+    rest = parts.quotient;
+    for (int i = 0; i < 9 && (low != 0 || rest != HugeInteger()); ++i, low /= 10)
+      *--at = static_cast<char>('0' + low % 10);
+  } while (rest != HugeInteger());
+  if (at == end - 6) *--at = '0';
+  double result = 0;
+  std::from_chars(at, last, result);
+  return number.is_negative() ? -result : result;
+}
+
+}  // namespace
 
 void make_real(const FunctionCall& call) {
   constexpr int exact_bits = 53;
+  constexpr unsigned most_exact_digits = 22;  // of a power of ten
   const Computed& from = call.input(0);
-  const auto divisor = static_cast<double>(call.settings.divisor);
-  for (uint32_t row = 0; row < call.rows; ++row)
-    call.to.reals[row] = static_cast<double>(from.integers[row]) / divisor;
-  // A whole number is rounded once; with a division behind it, twice.
-  if (call.settings.divisor == 1 || bits_of(from.integers.data(), call.rows) <= exact_bits) return;
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    if (bits_of(from.integers.data() + row, 1) > exact_bits && !call.to.is_null(row))
-      call.to.add_failure(row, call.rows, unknown_value);
+  const unsigned digits = call.settings.digits;
+  double* const to = call.to.reals.data();
+  // A whole number is rounded once; with a division behind it, twice, if it has too many bits.
+  const bool is_exact =
+      digits == 0 || (digits <= most_exact_digits && bits_of(from.integers.data(), call.rows) <= exact_bits);
+  if (!from.any_huge && is_exact) {
+    const double divisor = std::pow(10.0, digits);
+    for (uint32_t row = 0; row < call.rows; ++row)
+      to[row] = static_cast<double>(from.integers[row]) / divisor;
+    return;
   }
+  for (uint32_t row = 0; row < call.rows; ++row) to[row] = real_of(from.number(row), digits);
 }
 
 }  // namespace hailstone

@@ -16,12 +16,16 @@ void ColumnFunction::of_all(std::span<const uint64_t> ordered, int64_t* to, uint
   }
 }
 
+HugeInteger ColumnFunction::huge_of(ByteView value) const {
+  return HugeInteger::of(of(Value::of(value)).value_or(0));
+}
+
 namespace {
 
 bool same(const Program::Instruction& left, const Program::Instruction& right) {
   return left.operation == right.operation && left.kind == right.kind && left.function == right.function &&
          left.settings == right.settings && left.inputs == right.inputs && left.position == right.position &&
-         left.integer == right.integer &&
+         left.integer == right.integer && left.huge == right.huge &&
          std::bit_cast<uint64_t>(left.real) == std::bit_cast<uint64_t>(right.real) &&
          left.text == right.text && left.of_column == right.of_column && left.predicate == right.predicate;
 }
@@ -43,6 +47,10 @@ Program::Register Program::column(uint16_t position, const ScanColumn& column) {
   return add({.operation = Opcode::Column, .kind = kind, .position = position, .column = column});
 }
 
+Program::Register Program::column_of_numbers(uint16_t position, const ScanColumn& column) {
+  return add({.operation = Opcode::Column, .kind = Kind::Integer, .position = position, .column = column});
+}
+
 Program::Register Program::of_column(uint16_t position, const ScanColumn& column,
                                      std::shared_ptr<const ColumnFunction> function) {
   return add({.operation = Opcode::OfColumn,
@@ -53,6 +61,11 @@ Program::Register Program::of_column(uint16_t position, const ScanColumn& column
 
 Program::Register Program::constant(int64_t value) {
   return add({.operation = Opcode::Constant, .integer = value});
+}
+
+Program::Register Program::constant(const HugeInteger& value) {
+  if (value.has_64_bits()) return constant(value.narrow());
+  return add({.operation = Opcode::Constant, .huge = value});
 }
 
 Program::Register Program::constant(double value) {
@@ -110,8 +123,14 @@ Program::Register Program::divide(Function function, Register dividend, Register
   return call(function, std::array{dividend, divisor}, {.tells_zero = tells_zero});
 }
 
-Program::Register Program::to_real(Register number, int64_t divisor) {
-  return call(Function::ToReal, std::array{number}, {.divisor = divisor});
+Program::Register Program::divide_decimals(Register dividend, Register divisor, unsigned digits,
+                                           bool tells_zero) {
+  return call(Function::DecimalDivide, std::array{dividend, divisor},
+              {.tells_zero = tells_zero, .digits = digits});
+}
+
+Program::Register Program::to_real(Register number, unsigned digits) {
+  return call(Function::ToReal, std::array{number}, {.digits = digits});
 }
 
 Program::Register Program::of_moments(std::shared_ptr<const NumberFunction> function, Register moment) {
@@ -132,50 +151,66 @@ int bits_of_magnitude(int64_t number) {
 }  // namespace
 
 bool Program::may_fail() const {
-  constexpr int all_bits = 63, bits_of_exact_real = 53;
+  constexpr int narrow_bits = 63, huge_bits = 255, fails = huge_bits + 1;
   // How many bits the magnitude of an Integer register takes, at most.
-  std::vector<int> bits(instructions_.size(), all_bits);
+  std::vector<int> bits(instructions_.size(), narrow_bits);
   const auto is_not_zero = [this](Register number) {
-    return instructions_[number].operation == Opcode::Constant && instructions_[number].integer != 0;
+    const Instruction& of = instructions_[number];
+    return of.operation == Opcode::Constant && (of.integer != 0 || of.huge != HugeInteger());
+  };
+  /// What has so many bits, where the settings say what a result may be.
+  const auto in_range = [](const Instruction& call, int result) {
+    const int all = call.settings.range == NumberRange::Any ? huge_bits : narrow_bits;
+    return result > all || call.settings.range == NumberRange::Unsigned ? fails : result;
   };
   const auto is_not_negative = [this](Register number) {
     return instructions_[number].operation == Opcode::Constant && instructions_[number].integer >= 0;
   };
-  /// Of a call; more than all: it may fail.
   const auto bits_of_call = [&](const Instruction& call) -> int {
     const auto bits_of = [&](size_t input) { return bits[call.inputs[input]]; };
     const bool is_real = call.kind == Kind::Real;
+    const FunctionLine& line = line_of(call.function);
+    for (size_t i = 0; !line.takes_huge && i < call.inputs.size(); ++i) {
+      if (bits_of(i) > narrow_bits) return fails;
+    }
     switch (call.function) {
       case Function::Add:
       case Function::Subtract:
-        return is_real ? all_bits + 1 : std::max(bits_of(0), bits_of(1)) + 1;
+        return is_real ? fails : in_range(call, std::max(bits_of(0), bits_of(1)) + 1);
       case Function::Multiply:
         // The least numbers of both have a product of one bit more.
-        return is_real ? all_bits + 1 : bits_of(0) + bits_of(1) + 1;
+        return is_real ? fails : in_range(call, bits_of(0) + bits_of(1) + 1);
       case Function::IntegerDivide:
       case Function::Remainder:
-        if (call.settings.tells_zero && !is_not_zero(call.inputs[1])) return all_bits + 1;
+      case Function::DecimalDivide:
+        if (call.settings.tells_zero && !is_not_zero(call.inputs[1])) return fails;
+        if (call.function == Function::DecimalDivide) return huge_bits;
         // The least number divided by -1.
-        return bits_of(0) + 1;
+        return in_range(call, bits_of(0) + 1);
+      case Function::InRange:
+      case Function::Rounded:
+        return in_range(call, bits_of(0));
       case Function::ToReal:
-        return call.settings.divisor != 1 && bits_of(0) > bits_of_exact_real ? all_bits + 1 : all_bits;
+        return narrow_bits;
       case Function::Absolute:
         // The least number has a bit more.
-        return is_real ? all_bits : bits_of(0) + 1;
+        return is_real ? narrow_bits : bits_of(0) < narrow_bits ? bits_of(0) : fails;
       case Function::Floor:
       case Function::Ceiling:
       case Function::Round:
       case Function::Truncate:
         return bits_of(0);
       case Function::BitAnd:
-        return std::min(is_not_negative(call.inputs[0]) ? bits_of(0) : all_bits,
-                        is_not_negative(call.inputs[1]) ? bits_of(1) : all_bits);
+        return std::min(is_not_negative(call.inputs[0]) ? bits_of(0) : narrow_bits,
+                        is_not_negative(call.inputs[1]) ? bits_of(1) : narrow_bits);
       case Function::BitOr:
       case Function::BitXor:
       case Function::BitNot:
       case Function::ShiftLeft:
       case Function::ShiftRight:
-        return all_bits;
+        return narrow_bits;
+      case Function::AsUnsigned:
+        return narrow_bits + 1;
       case Function::BitCount:
         return 7;
       case Function::Choose:
@@ -188,8 +223,6 @@ bool Program::may_fail() const {
       case Function::Silenced:
         return bits_of(0);
       case Function::Divide:
-      case Function::NotNegative:
-      case Function::NotWide:
       case Function::InDigits:
       case Function::ToInteger:
       case Function::PartOfMoment:
@@ -198,14 +231,14 @@ bool Program::may_fail() const {
       case Function::MomentOf:
       case Function::ByZone:
       case Function::DateFormat:
-        return all_bits + 1;
+        return fails;
       default:
-        if (call.settings.of_texts != nullptr) return all_bits + 1;
+        if (call.settings.of_texts != nullptr) return fails;
         // Truths have one bit.
-        if (line_of(call.function).result == ResultKind::Integer && call.kind == Kind::Integer &&
+        if (line.result == ResultKind::Integer && call.kind == Kind::Integer &&
             call.function < Function::Concat)
           return 1;
-        return call.settings.most_bytes != 0 ? all_bits + 1 : all_bits;
+        return call.settings.most_bytes != 0 ? fails : narrow_bits;
     }
   };
   for (size_t i = 0; i < instructions_.size(); ++i) {
@@ -214,12 +247,12 @@ bool Program::may_fail() const {
       case Opcode::Column:
         if (instruction.kind != Kind::Integer) break;
         bits[i] = static_cast<int>(instruction.column.width * 8) -
-                  (instruction.column.type == Type::Unsigned ? 0 : 1);
+                  (instruction.column.integer && instruction.column.type == Type::Unsigned ? 0 : 1);
         break;
       case Opcode::OfColumn:
         return true;
       case Opcode::Constant:
-        bits[i] = bits_of_magnitude(instruction.integer);
+        bits[i] = instruction.huge == HugeInteger() ? bits_of_magnitude(instruction.integer) : huge_bits;
         break;
       case Opcode::Null:
         bits[i] = 0;
@@ -231,7 +264,7 @@ bool Program::may_fail() const {
         bits[i] = bits_of_call(instruction);
         break;
     }
-    if (bits[i] > all_bits) return true;
+    if (bits[i] >= fails) return true;
   }
   return false;
 }

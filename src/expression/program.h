@@ -31,6 +31,9 @@ class ColumnFunction {
   virtual std::optional<int64_t> of(const Value& value) const = 0;
   /// Sets bits in `unknown` for ordered values that are not to be told; their numbers are any.
   virtual void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const;
+  /// Whether numbers may have more than 64 bits: huge_of() gives them, of Bytes columns only.
+  virtual bool is_huge() const { return false; }
+  virtual HugeInteger huge_of(ByteView value) const;
 };
 
 class Program {
@@ -57,17 +60,21 @@ class Program {
     uint16_t position = 0;  // of the column among the batch's
     ScanColumn column = {};
     int64_t integer = 0;
+    HugeInteger huge = {};  // of a Constant of more bits, in the place of `integer`
     double real = 0;
     std::string text = {};
     std::shared_ptr<const ColumnFunction> of_column = nullptr;
     std::shared_ptr<const Predicate> predicate = nullptr;
   };
 
-  /// Of a column of Signed, Unsigned, Float or Double, or of Bytes; Unsigned values beyond int64_t are wide.
+  /// Of a column of Signed, Unsigned, Float or Double, or of bytes.
   Register column(uint16_t position, const ScanColumn& column);
+  /// Of a column of OrderedBytes, of 16 or 32, which are a number (ordered_wide.h).
+  Register column_of_numbers(uint16_t position, const ScanColumn& column);
   Register of_column(uint16_t position, const ScanColumn& column,
                      std::shared_ptr<const ColumnFunction> function);
   Register constant(int64_t value);
+  Register constant(const HugeInteger& value);
   Register constant(double value);
   Register constant(std::string value);
   Register null(Kind kind);
@@ -77,8 +84,10 @@ class Program {
   Register call(Function function, std::span<const Register> inputs, FunctionSettings settings = {});
   /// Divide, IntegerDivide or Remainder. By zero it is NULL; `tells_zero`: and a failure.
   Register divide(Function function, Register dividend, Register divisor, bool tells_zero);
-  /// A whole number below 2^53 divided by a power of ten, from 1 to 10^22.
-  Register to_real(Register number, int64_t divisor);
+  /// DecimalDivide: the same of dividend * 10^digits.
+  Register divide_decimals(Register dividend, Register divisor, unsigned digits, bool tells_zero);
+  /// A whole number divided by 10^digits, at most 76.
+  Register to_real(Register number, unsigned digits);
 
   /// Of moments; `by`: what they are moved by, or the other ones, asked for only where the first is not NULL.
   Register of_moments(std::shared_ptr<const NumberFunction> function, Register moment);

@@ -40,7 +40,7 @@ void make_absolute(const FunctionCall& call) {
   for (uint32_t row = 0; row < call.rows; ++row) {
     const int64_t number = from.integers[row];
     // The least number has no counterpart.
-    if (number == INT64_MIN && !call.to.is_null(row)) call.to.add_failure(row, call.rows, wide_value);
+    if (number == INT64_MIN && !call.to.is_null(row)) call.to.add_failure(row, call.rows, unknown_value);
     call.to.integers[row] = number < 0 && number != INT64_MIN ? -number : number;
   }
 }

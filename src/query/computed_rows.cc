@@ -7,27 +7,63 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "query/aside_rows.h"
+#include "schema/ordered_wide.h"
 
 namespace hailstone {
 
 namespace {
 
-/// A register's values as those of a column.
-void store(const Computed& from, uint32_t rows, ColumnVector& to) {
+/// An Integer register's values as those of a column of ordered bytes.
+void store_bytes(const Computed& from, uint32_t rows, uint32_t width, ColumnVector& to, Arena& bytes) {
+  to.bytes.assign(rows, {});
+  char* at = bytes.allocate(static_cast<size_t>(rows) * width);
+  for (uint32_t row = 0; row < rows; ++row, at += width) {
+    if (from.is_null(row)) continue;
+    const HugeInteger number = from.number(row);
+    if (width == sizeof(WideInteger)) {
+      order_wide(number.wide(), at);
+    } else {
+      order_huge(number, at);
+    }
+    to.bytes[row] = {at, width};
+  }
+}
+
+/// A register's values as those of a column. `bytes` gets those of numbers.
+void store(const Computed& from, const ScanColumn& column, uint32_t rows, ColumnVector& to, Arena& bytes) {
   to.any_nulls = from.any_nulls;
   if (from.any_nulls) to.nulls.assign(from.nulls.begin(), from.nulls.begin() + rows);
   if (from.kind == ValueKind::Text) {
     to.bytes.assign(from.texts.begin(), from.texts.begin() + rows);
     return;
   }
+  if (!column.integer) return store_bytes(from, rows, column.width, to, bytes);
   to.integers.resize(rows);
   if (from.kind == ValueKind::Real) {
     // A reader of ordered numbers takes the two zeros for two values.
     for (uint32_t row = 0; row < rows; ++row) to.integers[row] = order_double(from.reals[row] + 0.0);
+  } else if (column.type == Type::Unsigned) {
+    for (uint32_t row = 0; row < rows; ++row) to.integers[row] = from.number(row).words[0];
   } else {
     for (uint32_t row = 0; row < rows; ++row)
       to.integers[row] = order_signed(from.integers[row], sizeof(int64_t));
+    to.bytes.clear();
+    if (!from.any_huge) return;
+    to.bytes.resize(rows);
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (!from.is_huge(row) || from.is_null(row)) continue;
+      char* const at = bytes.allocate(sizeof(HugeInteger));
+      order_huge(from.huge[row], at);
+      to.bytes[row] = {at, sizeof(HugeInteger)};
+    }
   }
+}
+
+/// Whether a number of a register is one of the column.
+bool is_of_column(const HugeInteger& number, const ScanColumn& column) {
+  if (!column.integer) return column.width == sizeof(HugeInteger) || number.has_128_bits();
+  if (column.type == Type::Unsigned) return (number.words[1] | number.words[2] | number.words[3]) == 0;
+  return column.may_be_huge || number.has_64_bits();
 }
 
 std::vector<Program::Register> registers(const std::vector<Computation::Column>& columns) {
@@ -170,7 +206,7 @@ class ComputedRows::Worker {
     for (size_t i = 0; i < computed_.size(); ++i) {
       const auto& column = computation_.columns[i];
       if (column.result != Program::none) {
-        store(values_->result(column.result), rows.rows, computed_[i]);
+        store(values_->result(column.result), column.type, rows.rows, computed_[i], bytes_);
       }
       columns_.push_back(&computed_[i]);
     }
@@ -274,19 +310,29 @@ class ComputedRows::Worker {
 
   Status compute_values(RowBatch& rows, unsigned part, Aside* aside) {
     values_->run(rows);
-    bool any = false, any_wide = false;
+    bytes_.clear();
+    bool any = false;
     for (const auto& column : computation_.columns) {
       if (column.result == Program::none) continue;
       const Computed& value = values_->result(column.result);
-      if (!has_failures(value, rows.rows)) continue;
+      const auto has_column = [&](uint32_t row) {
+        return value.is_null(row) || is_of_column(value.number(row), column.type);
+      };
+      const bool may_leave = value.any_huge || (value.kind == ValueKind::Integer && column.type.integer &&
+                                                column.type.type == Type::Unsigned);
+      if (!has_failures(value, rows.rows) && !may_leave) continue;
       if (!std::exchange(any, true)) failures_.assign(rows.rows, Failure{0});
       for (uint32_t row = 0; row < rows.rows; ++row) {
-        failures_[row] = both_failures(failures_[row], value.failures[row]);
-        any_wide |= value.failures[row] == wide_value;
+        failures_[row] = both_failures(failures_[row], value.failure(row));
+        if (may_leave && !has_column(row)) failures_[row] = unknown_value;
       }
     }
     if (!any) return {};
-    if (any_wide || aside == nullptr || computation_.fallback == nullptr) return not_computed();
+    if (std::ranges::none_of(failures_, [](Failure failure) { return failure != 0; })) {
+      failures_.clear();
+      return {};
+    }
+    if (aside == nullptr || computation_.fallback == nullptr) return not_computed();
     passed_.assign(rows.rows, 1);
     const uint32_t before = rows.rows;
     HAILSTONE_TRY(put_aside(rows, part, *aside));
@@ -311,14 +357,23 @@ class ComputedRows::Worker {
       for (size_t i = 0; i < of_host_.size(); ++i) {
         ColumnVector& column = computed_[of_host_[i]];
         const Value& value = host_values_[i];
-        if (computation_.columns[of_host_[i]].type.integer) {
+        if (const ScanColumn& type = computation_.columns[of_host_[i]].type; type.integer) {
           column.integers.push_back(value.integer);
+          if (type.may_be_huge && !value.bytes.empty()) {
+            column.bytes.resize(column.integers.size());
+            column.bytes.back() = value.bytes;
+          }
         } else {
           column.bytes.push_back(value.bytes);
         }
         column.nulls.push_back(value.null ? 1 : 0);
         column.any_nulls |= value.null;
       }
+    }
+    for (const size_t i : of_host_) {
+      ColumnVector& column = computed_[i];
+      if (computation_.columns[i].type.may_be_huge && !column.bytes.empty())
+        column.bytes.resize(column.integers.size());
     }
     keep_chosen(rows);
     return {};
@@ -337,6 +392,7 @@ class ComputedRows::Worker {
   std::vector<Failure> failures_;  // of the rows at hand; empty: there are none
   std::vector<uint8_t> passed_;    // of the same: whether they pass with the values that they have
   std::vector<Value> host_values_;
+  Arena bytes_;  // of numbers in computed_
 };
 
 /// Where next() is.

@@ -44,7 +44,8 @@ struct Computation {
     ScanColumn type;
     Program::Register result = Program::none;  // none: the host's
     /// A Real result becomes Double, an Integer one Signed of 8 bytes. Not of a Text, which says more of its
-    /// type.
+    /// type. Integer results may also be Unsigned of 8 bytes, or OrderedBytes as ordered_wide.h has them; a
+    /// row with a number that the column has no room for fails.
     static Column of(const Program& program, Program::Register result);
     /// The host's, of any type.
     static Column of_host(const ScanColumn& type) { return {.type = type}; }
@@ -55,8 +56,8 @@ struct Computation {
   std::vector<Column> columns = {};
   std::shared_ptr<HostExpressions> host =
       {};  // may be null; its columns are those without a register, in order
-  /// Has all conditions and all columns, in order. Null: a failure ends the run with ErrorCode::Unsupported,
-  /// as does a value of a column that may have more than 64 bits. Not beside `host`.
+  /// Has all conditions and all columns, in order. Null: a failure ends the run with ErrorCode::Unsupported.
+  /// Not beside `host`.
   std::shared_ptr<FallbackExpressions> fallback = {};
 
   bool is_empty() const { return conditions == nullptr && columns.empty() && host == nullptr; }

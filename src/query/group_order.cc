@@ -22,13 +22,23 @@ WideInteger mean_of(const AggregateResult& of, const GroupOrder::Mean& mean) {
   return whole + (left < 0 ? -1 : 1);
 }
 
+/// The same of more than 128 bits.
+HugeInteger huge_mean_of(const AggregateResult& of, const GroupOrder::Mean& mean) {
+  const HugeInteger count = HugeInteger::of(static_cast<WideInteger>(of.count));
+  const HugeInteger sum = of.huge_sum * power_of_ten(mean.digits);
+  return mean.is_cut ? divide(sum, count).quotient : divide_rounded(sum, count);
+}
+
 /// Of floating-point numbers.
 double real_of(const GroupOrder& by, const AggregateResult& of) {
   return by.mean ? of.real_sum / static_cast<double>(of.count) : of.real_sum;
 }
-/// Of others, but for those of 32 bytes.
+/// Of others, where results have integer_sum; else of the rest.
 WideInteger whole_of(const GroupOrder& by, const AggregateResult& of) {
   return by.mean ? mean_of(of, *by.mean) : of.integer_sum;
+}
+HugeInteger huge_of(const GroupOrder& by, const AggregateResult& of) {
+  return by.mean ? huge_mean_of(of, *by.mean) : of.huge_sum;
 }
 
 void append_double(double number, std::string& to) {
@@ -39,7 +49,7 @@ void append_double(double number, std::string& to) {
 }  // namespace
 
 bool has_integer_sum(const ScanColumn& column) {
-  return column.integer ? !is_real(column) : column.width == sizeof(WideInteger);
+  return column.integer ? !is_real(column) && !column.may_be_huge : column.width == sizeof(WideInteger);
 }
 
 int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const AggregateResult& left,
@@ -51,7 +61,7 @@ int compare_results(const GroupOrder& by, const GroupingPlan::Item& item, const 
   if (left.count == 0 || right.count == 0) return compare_numbers(left.count != 0, right.count != 0);
   if (item.wanted.kind == Kind::Sum) {
     if (is_real(item.column)) return compare_numbers(real_of(by, left), real_of(by, right));
-    if (!has_integer_sum(item.column)) return compare_numbers(left.huge_sum, right.huge_sum);
+    if (!has_integer_sum(item.column)) return compare_numbers(huge_of(by, left), huge_of(by, right));
     return compare_numbers(whole_of(by, left), whole_of(by, right));
   }
   if (item.wanted.kind == Kind::Spread) return compare_numbers(left.spread, right.spread);
@@ -85,7 +95,8 @@ void append_result(const GroupOrder& by, const GroupingPlan::Item& item, const A
     append_word(static_cast<uint64_t>(sum >> 64) ^ sign);
     return append_word(static_cast<uint64_t>(sum));
   }
-  const auto& words = result.huge_sum.words;
+  const HugeInteger sum = huge_of(by, result);
+  const auto& words = sum.words;
   for (size_t i = words.size(); i-- > 0;) append_word(i + 1 == words.size() ? words[i] ^ sign : words[i]);
 }
 

@@ -25,7 +25,7 @@
 #include "base/bytes.h"
 #include "query/group_numbers.h"
 #include "query/group_table.h"
-#include "query/ordered_wide.h"
+#include "schema/ordered_wide.h"
 
 namespace hailstone {
 
@@ -52,6 +52,7 @@ size_t state_bytes(const GroupingPlan::Item& item, RecordKind kind) {
     case Kind::Sum:
       if (is_real(item.column)) return 0;
       if (is_huge(item.column)) return sizeof(HugeInteger);
+      if (item.column.may_be_huge && kind == RecordKind::Groups) return sizeof(HugeInteger);
       return kind == RecordKind::Rows && item.column.integer ? sizeof(uint64_t) : sizeof(WideInteger);
     case Kind::Minimum:
     case Kind::Maximum:
@@ -183,6 +184,11 @@ void GroupTable::put_numbers(size_t aggregate, std::span<const uint32_t> groups,
     return known ? static_cast<Count>(count(groups[record], aggregate)) : Count{0};
   });
   place += sizeof(Count);
+  if (plan_->aggregates[aggregate].column.may_be_huge && sizeof(Sum) == sizeof(WideInteger)) {
+    put_column(to, place,
+               [&](size_t record) { return known ? huge_sum_of(state, groups[record]) : HugeInteger(); });
+    return;
+  }
   put(state.sums, Sum{0});
   put(state.huge, HugeInteger{});
   put(state.bests, uint64_t{0});
@@ -337,6 +343,14 @@ void GroupTable::take_rows(RecordKind kind) {
   }
 }
 
+/// To where it has room.
+void GroupTable::add_huge_sum(State& state, uint32_t group, const HugeInteger& sum) {
+  WideInteger& wide = state.sums[group];
+  if (sum.has_128_bits() && !__builtin_add_overflow(wide, sum.wide(), &wide)) return;
+  if (state.huge.empty()) state.huge.resize(end_);
+  state.huge[group] += sum;
+}
+
 template <typename Count, typename Sum>
 void GroupTable::take_numbers(const Layout& from, size_t aggregate) {
   State& state = states_[aggregate];
@@ -353,6 +367,11 @@ void GroupTable::take_numbers(const Layout& from, size_t aggregate) {
     place += sizeof(Count);
   } else {
     each(state.counts, Count{0}, add);
+  }
+  if (plan_->aggregates[aggregate].column.may_be_huge && sizeof(Sum) == sizeof(WideInteger)) {
+    for (size_t row = 0; row < records_.size(); ++row)
+      add_huge_sum(state, groups_[row], load<HugeInteger>(records_[row] + place));
+    return;
   }
   each(state.sums, Sum{0}, add);
   each(state.huge, HugeInteger{}, add);

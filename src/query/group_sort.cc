@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "query/group_numbers.h"
 #include "query/query_memory.h"
 #include "query/sort_key.h"
 #include "query/sort_record.h"
@@ -50,7 +51,7 @@ void each_number(const GroupingPlan::Item& item, Result& result, const Visit& vi
       [[fallthrough]];
     case Kind::Sum:
       if (has_integer_sum(item.column)) return visit(result.integer_sum);
-      return item.column.integer ? visit(result.real_sum) : visit(result.huge_sum);
+      return is_real(item.column) ? visit(result.real_sum) : visit(result.huge_sum);
     default:
       if (item.column.integer) visit(result.integer);
   }

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "query/group_numbers.h"
-#include "query/ordered_wide.h"
+#include "schema/ordered_wide.h"
 
 namespace hailstone {
 
@@ -98,6 +98,7 @@ void GroupTable::each_array(Resize&& resize) {
         resize(state.huge, HugeInteger{});
       } else {
         resize(state.sums, WideInteger{0});
+        if (!state.huge.empty()) resize(state.huge, HugeInteger{});
       }
     } else if (item.wanted.kind == Kind::Spread) {
       resize(state.spreads, is_real(item.column));
@@ -504,6 +505,7 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   }
   if (item.wanted.kind == Kind::Values) return;
   if (!state.texts.empty()) return add_texts(aggregate, vector, groups, rows);
+  if (item.column.may_be_huge && !vector.bytes.empty()) add_huge_numbers(state, vector, groups, rows);
   const bool one_group = columns_.empty() && !vector.any_nulls && !item.wanted.distinct;
   if (one_group && item.wanted.kind == Kind::Sum && !state.sums.empty() && item.column.integer) {
     state.sums[1] += sum_of({vector.integers.data(), rows});
@@ -553,6 +555,18 @@ void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, 
   for (uint32_t row = 0; row < rows; ++row) distinct.prefetch(counted_[row], values[row]);
   for (uint32_t row = 0; row < rows; ++row) {
     if (counted_[row] != 0 && !distinct.add(counted_[row], values[row])) counted_[row] = 0;
+  }
+}
+
+/// Of the column beside `integers`, which has 0 for them.
+void GroupTable::add_huge_numbers(State& state, const ColumnVector& vector, const uint32_t* groups,
+                                  uint32_t rows) {
+  // Records of single rows have 64 bits.
+  of_rows_ = false;
+  state.huge.resize(end_);
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (groups[row] != 0 && !vector.bytes[row].empty())
+      state.huge[groups[row]] += native_huge(vector.bytes[row]);
   }
 }
 
@@ -739,6 +753,7 @@ void GroupTable::put_text(State& state, uint32_t group, uint64_t head, ByteView 
 void GroupTable::begin_merge(const GroupTable& later) {
   for (size_t i = 0; i < states_.size(); ++i) {
     if (!later.states_[i].nulls.empty() && states_[i].nulls.empty()) states_[i].nulls.resize(end_);
+    if (!later.states_[i].huge.empty() && states_[i].huge.empty()) states_[i].huge.resize(end_);
   }
 }
 
@@ -763,7 +778,7 @@ void GroupTable::add_group_of(const GroupTable& later, uint32_t group, uint32_t 
     const State& from = later.states_[i];
     if (!from.nulls.empty()) state.nulls[to] += from.nulls[group];
     if (!state.sums.empty()) state.sums[to] += from.sums[group];
-    if (!state.huge.empty()) state.huge[to] += from.huge[group];
+    if (!from.huge.empty()) state.huge[to] += from.huge[group];
     if (!state.bests.empty())
       state.bests[to] = joined_bests(plan_->aggregates[i].wanted.kind, state.bests[to], from.bests[group]);
     if (state.texts.empty()) continue;
@@ -926,6 +941,7 @@ AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
     if (item.column.integer && item.column.type == Type::Signed) {
       result.integer_sum -= static_cast<WideInteger>(result.count) << (8 * item.column.width - 1);
     }
+    if (item.column.may_be_huge) result.huge_sum += HugeInteger::of(result.integer_sum);
   }
   return result;
 }

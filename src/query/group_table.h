@@ -158,7 +158,8 @@ class GroupTable {
     PageVector<uint64_t> nulls;    // rows that have none, of others; empty: all have one
     PageVector<uint64_t> bests;    // Minimum, Maximum; BitAnd and its like
     PageVector<WideInteger> sums;  // of the ordered values
-    PageVector<HugeInteger> huge;
+    PageVector<HugeInteger>
+        huge;  // of numbers of more than 128 bits; empty where there may be some, and was none
     ExactSums reals;
     ExactSpreads spreads;
     PageVector<Text> texts;
@@ -266,11 +267,18 @@ class GroupTable {
   void take_nulls(const Layout& layout, size_t aggregate);
   template <typename Count, typename Sum>
   void take_numbers(const Layout& layout, size_t aggregate);
+  void add_huge_sum(State& state, uint32_t group, const HugeInteger& sum);
+  /// Of ordered values, as `sums` are.
+  static HugeInteger huge_sum_of(const State& state, uint32_t group) {
+    const HugeInteger sum = HugeInteger::of(state.sums[group]);
+    return state.huge.empty() ? sum : sum + state.huge[group];
+  }
   bool take_state(ByteReader& reader, size_t aggregate, uint32_t group);
   bool take_values(size_t aggregate);
   /// A distinct one that the group had not met.
   void count_value(size_t aggregate, uint32_t group, uint64_t value);
 
+  void add_huge_numbers(State& state, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_texts_by_rank(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void count_nulls(State& state, const ColumnVector& vector, uint32_t rows);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "query/group_numbers.h"
 #include "query/sort_by_runs.h"
 #include "query/value_order.h"
 
@@ -10,6 +11,12 @@ namespace hailstone {
 namespace {
 
 using Kind = Aggregate::Kind;
+
+uint64_t head_of_sum(const ScanColumn& column, const AggregateResult& result) {
+  const HugeInteger sum = has_integer_sum(column) ? HugeInteger::of(result.integer_sum) : result.huge_sum;
+  const int64_t beyond = sum.is_negative() ? INT64_MIN : INT64_MAX;
+  return order_signed(sum.has_64_bits() ? sum.narrow() : beyond, sizeof(int64_t));
+}
 
 constexpr uint32_t steps_between_checks = 4096;
 constexpr uint32_t values_between_checks = 256;  // of the host's
@@ -56,12 +63,8 @@ uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
       head = count;
       break;
     case Kind::Sum:
-      if (by.mean || !has_integer_sum(item.column)) return 0;
-      if (count != 0) {
-        const WideInteger sum = table.result(group, by.number).integer_sum;
-        take(order_signed(static_cast<int64_t>(std::clamp<WideInteger>(sum, INT64_MIN, INT64_MAX)),
-                          sizeof(int64_t)));
-      }
+      if (by.mean || is_real(item.column)) return 0;
+      if (count != 0) take(head_of_sum(item.column, table.result(group, by.number)));
       break;
     case Kind::Minimum:
     case Kind::Maximum:

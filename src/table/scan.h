@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,31 +15,6 @@
 #include "table/table.h"
 
 namespace hailstone {
-
-/// A whole number of 256 bits, for sums of more digits than WideInteger has: the least significant word
-/// first, negative ones as their complement.
-struct HugeInteger {
-  std::array<uint64_t, 4> words{};
-  bool is_negative() const { return words[3] >> 63 != 0; }
-  HugeInteger& operator+=(const HugeInteger& other) {
-    uint64_t carry = 0;
-    for (size_t i = 0; i < words.size(); ++i) {
-      const uint64_t sum = words[i] + other.words[i];
-      const uint64_t with_carry = sum + carry;
-      carry = (sum < words[i] ? 1U : 0U) + (with_carry < sum ? 1U : 0U);
-      words[i] = with_carry;
-    }
-    return *this;
-  }
-  std::strong_ordering operator<=>(const HugeInteger& other) const {
-    if (is_negative() != other.is_negative()) return other.is_negative() <=> is_negative();
-    for (size_t i = words.size(); i-- > 0;) {
-      if (words[i] != other.words[i]) return words[i] <=> other.words[i];
-    }
-    return std::strong_ordering::equal;
-  }
-  bool operator==(const HugeInteger&) const = default;
-};
 
 /// A number over rows.
 struct Aggregate {
@@ -80,6 +54,9 @@ struct ScanColumn {
   Type type = Type::Unsigned;
   unsigned width = 8;
   const Collation* collation = nullptr;  // of bytes
+  /// Of a computed column of Signed numbers of 8 bytes: a batch in which a number has more bits has `bytes`
+  /// besides, which are those of such numbers (order_huge()), and none of others. Only sums take them.
+  bool may_be_huge = false;
 };
 
 class Scan {

@@ -86,7 +86,7 @@ std::vector<double> of_reals(Function function, const std::vector<double>& numbe
 
 TEST(NumberFunctionsTest, TakesSignsAway) {
   EXPECT_EQ(of_columns(Function::Absolute, {{5, -5, 0, std::nullopt, -greatest, least}}),
-            (std::vector<Answer>{{5}, {5}, {0}, {}, {greatest}, failed(wide_value)}));
+            (std::vector<Answer>{{5}, {5}, {0}, {}, {greatest}, failed(unknown_value)}));
   EXPECT_EQ(of_columns(Function::Sign, {{least, -1, 0, 1, greatest, std::nullopt}}),
             known({-1, -1, 0, 1, 1, std::nullopt}));
   EXPECT_EQ(of_reals(Function::Sign, {-0.001, 0, 1e300}), (std::vector<double>{-1, 0, 1}));
@@ -121,8 +121,9 @@ TEST(NumberFunctionsTest, DropsDigitsOfReals) {
 TEST(NumberFunctionsTest, FailsWhereDigitsDoNotFit) {
   EXPECT_EQ(of_columns(Function::InDigits, {{99, -99, 100, -100, std::nullopt}}, {.divisor = 100}),
             (std::vector<Answer>{{99}, {-99}, failed(unknown_value), failed(unknown_value), {}}));
-  EXPECT_EQ(of_columns(Function::NotWide, {{0, greatest, -1, std::nullopt}}),
-            (std::vector<Answer>{{0}, {greatest}, failed(wide_value), {}}));
+  EXPECT_EQ(
+      of_columns(Function::InRange, {{0, greatest, -1, std::nullopt}}, {.range = NumberRange::Unsigned}),
+      (std::vector<Answer>{{0}, {greatest}, failed(unknown_value), {}}));
   EXPECT_EQ(of_reals(Function::ToInteger, {2.5, 3.5, -0.5, 1e300}), (std::vector<double>{2, 4, 0, 0}));
 }
 
@@ -188,7 +189,7 @@ TEST(NumberFunctionsTest, KnowsWhatCannotFail) {
   EXPECT_FALSE(may_fail(Function::Round, 8, {.divisor = 10}));
   EXPECT_FALSE(may_fail(Function::BitNot, 8));
   EXPECT_TRUE(may_fail(Function::InDigits, 4, {.divisor = 10}));
-  EXPECT_TRUE(may_fail(Function::NotWide, 4));
+  EXPECT_TRUE(may_fail(Function::InRange, 4, {.range = NumberRange::Unsigned}));
   Program masked;
   const Program::Register bits =
       masked.call(Function::BitAnd, std::array{masked.column(0, whole), masked.constant(int64_t{1023})});

@@ -19,7 +19,7 @@ Register unsigned_column(Program& program, uint32_t width) {
   return program.column(0, {.type = Type::Unsigned, .width = width});
 }
 Register call(Program& program, Function operation, std::initializer_list<Register> inputs) {
-  return program.call(operation, std::vector<Register>(inputs));
+  return program.call(operation, std::vector<Register>(inputs), {.range = NumberRange::Signed});
 }
 
 bool may_fail(const std::function<void(Program&)>& add) {
@@ -32,7 +32,9 @@ TEST(ProgramTest, TellsWhetherARowMayFail) {
   EXPECT_FALSE(may_fail([](Program&) {}));
   EXPECT_FALSE(may_fail([](Program& p) { signed_column(p, 8); }));
   EXPECT_FALSE(may_fail([](Program& p) { unsigned_column(p, 4); }));
-  EXPECT_TRUE(may_fail([](Program& p) { unsigned_column(p, 8); }));
+  EXPECT_FALSE(may_fail([](Program& p) { unsigned_column(p, 8); }));
+  EXPECT_TRUE(may_fail([](Program& p) { call(p, Function::InRange, {unsigned_column(p, 8)}); }));
+  EXPECT_TRUE(may_fail([](Program& p) { p.call(Function::IntegerText, std::array{unsigned_column(p, 8)}); }));
   EXPECT_FALSE(may_fail([](Program& p) { p.column(0, {.type = Type::Double, .width = 8}); }));
   EXPECT_FALSE(may_fail([](Program& p) {
     call(p, Function::Less, {signed_column(p, 8), p.constant(int64_t{3})});
@@ -75,8 +77,9 @@ TEST(ProgramTest, CountsTheBitsOfWholeNumbers) {
 TEST(ProgramTest, DividesByWhatIsKnownNotToBeZero) {
   const auto fails = [](Function operation, int width, std::optional<int64_t> divisor, bool tells_zero) {
     return may_fail([&](Program& p) {
-      p.divide(operation, signed_column(p, static_cast<uint32_t>(width)),
-               divisor ? p.constant(*divisor) : signed_column(p, 4, 1), tells_zero);
+      const std::array inputs{signed_column(p, static_cast<uint32_t>(width)),
+                              divisor ? p.constant(*divisor) : signed_column(p, 4, 1)};
+      p.call(operation, inputs, {.tells_zero = tells_zero, .range = NumberRange::Signed});
     });
   };
   EXPECT_FALSE(fails(Function::Remainder, 4, 7, true));
@@ -87,9 +90,18 @@ TEST(ProgramTest, DividesByWhatIsKnownNotToBeZero) {
   EXPECT_TRUE(fails(Function::IntegerDivide, 8, -1, true));
 }
 
+TEST(ProgramTest, DecimalsHaveRoom) {
+  EXPECT_FALSE(may_fail([](Program& p) {
+    p.call(Function::Multiply, std::array{signed_column(p, 8), p.constant(int64_t{100})});
+  }));
+  EXPECT_FALSE(
+      may_fail([](Program& p) { p.divide_decimals(signed_column(p, 8), signed_column(p, 8), 18, false); }));
+  EXPECT_TRUE(
+      may_fail([](Program& p) { p.divide_decimals(signed_column(p, 8), signed_column(p, 8), 18, true); }));
+}
+
 TEST(ProgramTest, RealNumbersMayBeTooGreat) {
-  EXPECT_FALSE(may_fail([](Program& p) { p.to_real(signed_column(p, 4), 100); }));
-  EXPECT_TRUE(may_fail([](Program& p) { p.to_real(signed_column(p, 8), 100); }));
+  EXPECT_FALSE(may_fail([](Program& p) { p.to_real(signed_column(p, 8), 2); }));
   EXPECT_TRUE(may_fail([](Program& p) {
     const Register real = p.column(0, {.type = Type::Double, .width = 8});
     call(p, Function::Add, {real, real});

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "query/ordered_wide.h"
 #include "query/query_fixture.h"
 #include "query/query_memory.h"
 #include "query/sorted_groups.h"
+#include "schema/ordered_wide.h"
 
 namespace hailstone {
 namespace {
@@ -20,6 +20,8 @@ using Effect = FaultFilesystem::Effect;
 
 enum SpilledColumn : uint16_t { number, key, real, word, text, wide, bits, huge };
 constexpr uint16_t column_count = huge + 1;
+/// Computed: `huge` where `number` is a multiple of 5, else `number`. Sums of it begin in 64 bits.
+constexpr uint16_t summand = column_count;
 
 TableDefinition spilled_definition() {
   TableDefinition definition;
@@ -51,7 +53,7 @@ std::string common(const Value& value, uint16_t column) {
   return std::to_string(value.integer);
 }
 
-/// The lowest 64 bits are enough to tell sums.
+/// The lowest 64 bits are enough to tell sums of those of 16 bytes.
 uint64_t low_word(ByteView bytes) { return load_big_endian(bytes.data() + bytes.size() - 8, 8); }
 
 struct ExpectedAggregate {
@@ -59,6 +61,7 @@ struct ExpectedAggregate {
   uint64_t integer = 0;
   std::string bytes;
   uint64_t sum = 0;
+  HugeInteger huge_sum;
   ExactSums reals;
   ExactSpreads spreads, whole_spreads;
   std::set<std::string> met;
@@ -82,6 +85,7 @@ class GroupSpillTest : public QueryTest {
       some_wide[0] = some_huge[0] = '\x80';  // of numbers above 0
       for (size_t i = 10; i < 16; ++i) some_wide[i] = static_cast<char>(below(i < 14 ? 2 : 256));
       for (size_t i = 26; i < 32; ++i) some_huge[i] = static_cast<char>(below(i < 30 ? 2 : 256));
+      some_huge[below(26)] ^= 1;
       // Far apart, so that some sums get wide; and both zeros.
       const double some_real =
           below(20) == 0 ? (below(2) == 0 ? 0.0 : -0.0)
@@ -108,11 +112,31 @@ class GroupSpillTest : public QueryTest {
   }
   std::unique_ptr<Grouping> group(std::span<const uint16_t> keys, std::span<const Aggregate> wanted,
                                   unsigned threads) {
-    auto made = Grouping::make(std::make_unique<ComputedRows>(scan(true), column_count, Computation{}), keys,
-                               wanted, threads);
+    const auto program = std::make_shared<Program>();
+    const auto number_of_row = program->column(number, {.integer = true, .type = Type::Signed, .width = 4});
+    const auto huge_of_row = program->column_of_numbers(
+        huge, {.integer = false, .type = Type::OrderedBytes, .width = sizeof(HugeInteger)});
+    const auto rest =
+        program->divide(Function::Remainder, number_of_row, program->constant(int64_t{5}), false);
+    const auto is_multiple = program->call(Function::Equal, std::array{rest, program->constant(int64_t{0})});
+    const auto chosen = program->call(Function::Choose, std::array{is_multiple, huge_of_row, number_of_row});
+    Computation computation{.values = program};
+    computation.columns.push_back(
+        {.type = {.integer = true, .type = Type::Signed, .width = 8, .may_be_huge = true}, .result = chosen});
+    auto made =
+        Grouping::make(std::make_unique<ComputedRows>(scan(true), column_count, std::move(computation)), keys,
+                       wanted, threads);
     EXPECT_TRUE(made);
     (*made)->set_quick_units(quick_units_);
     return std::move(*made);
+  }
+
+  static Value summand_of(const Batch& batch, uint32_t row, std::string& bytes) {
+    const int64_t number_of_row = native_signed(batch.columns[number].value(row).integer, 4);
+    if (number_of_row % 5 == 0) return batch.columns[huge].value(row);
+    bytes.resize(sizeof(HugeInteger));
+    order_huge(HugeInteger::of(number_of_row), bytes.data());
+    return Value::of(ByteView(bytes));
   }
 
   using Expected = std::map<std::vector<std::string>, std::vector<ExpectedAggregate>>;
@@ -129,9 +153,10 @@ class GroupSpillTest : public QueryTest {
       case Kind::Sum:
         if (wanted.position == real) {
           state.reals.add(0, native_double(value.integer));
+        } else if (wanted.position >= huge) {
+          state.huge_sum += native_huge(value.bytes);
         } else {
-          state.sum += wanted.position == wide || wanted.position == huge ? low_word(value.bytes)
-                                                                          : native_of(wanted.position, value);
+          state.sum += wanted.position == wide ? low_word(value.bytes) : native_of(wanted.position, value);
         }
         break;
       case Kind::Spread:
@@ -200,8 +225,11 @@ class GroupSpillTest : public QueryTest {
         auto place = groups.find(found);
         if (place == groups.end()) place = groups.emplace(found, empty()).first;
         for (size_t i = 0; i < wanted.size(); ++i) {
-          const Value value =
-              wanted[i].kind == Kind::Rows ? Value{} : (*batch)->columns[wanted[i].position].value(row);
+          std::string bytes;
+          const auto value_of = [&](uint16_t column) {
+            return column == summand ? summand_of(**batch, row, bytes) : (*batch)->columns[column].value(row);
+          };
+          const Value value = wanted[i].kind == Kind::Rows ? Value{} : value_of(wanted[i].position);
           expect_value(wanted[i], value, place->second[i]);
         }
       }
@@ -237,8 +265,8 @@ class GroupSpillTest : public QueryTest {
           if (column == real) {
             EXPECT_EQ(result.real_sum, state.reals.result(0));
           } else {
-            EXPECT_EQ(column == huge ? result.huge_sum.words[0] : static_cast<uint64_t>(result.integer_sum),
-                      state.sum);
+            EXPECT_EQ(result.huge_sum, state.huge_sum);
+            EXPECT_EQ(static_cast<uint64_t>(result.integer_sum) * (column < huge ? 1 : 0), state.sum);
           }
         } else if (wanted[i].kind == Kind::Spread) {
           const ExactSpreads& spreads = column == real ? state.spreads : state.whole_spreads;
@@ -266,10 +294,12 @@ TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {
       const auto position = [&]() -> uint16_t {
         if (kind >= Kind::BitAnd) return bits;
         if (kind == Kind::Spread) return std::array<uint16_t, 5>{number, key, real, wide, bits}[below(5)];
-        if (kind == Kind::Sum) return std::array<uint16_t, 6>{number, key, real, wide, bits, huge}[below(6)];
+        if (kind == Kind::Sum)
+          return std::array<uint16_t, 7>{number, key, real, wide, bits, huge, summand}[below(7)];
         return static_cast<uint16_t>(below(column_count));
       }();
-      const bool distinct = (kind == Kind::Sum || kind == Kind::Values) && below(2) == 0;
+      const bool distinct =
+          (kind == Kind::Sum || kind == Kind::Values) && position != summand && below(2) == 0;
       wanted.push_back({kind, position, distinct});
     }
     const Expected groups = expected(keys, wanted);

@@ -1,4 +1,4 @@
-#include "query/ordered_wide.h"
+#include "schema/ordered_wide.h"
 
 #include <gtest/gtest.h>
 

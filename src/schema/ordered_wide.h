@@ -2,8 +2,9 @@
 // with its sign bit turned. So computed rows have what is too long for an ordered number.
 #pragma once
 
+#include "base/bytes.h"
+#include "base/wide_integer.h"
 #include "schema/row_codec.h"
-#include "table/scan.h"
 
 namespace hailstone {
 

@@ -1,0 +1,166 @@
+// Whole numbers of more than 64 bits in registers, which DECIMALs are.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "expression/evaluator.h"
+#include "schema/ordered_wide.h"
+
+namespace hailstone {
+namespace {
+
+using Register = Program::Register;
+using Values = std::vector<std::optional<HugeInteger>>;
+
+HugeInteger number(WideInteger value) { return HugeInteger::of(value); }
+
+/// Columns of 32 bytes, and one of BIGINT UNSIGNED behind them.
+class HugeNumbersTest : public testing::Test {
+ protected:
+  HugeNumbersTest() {
+    constexpr ScanColumn huge{.integer = false, .type = Type::OrderedBytes, .width = sizeof(HugeInteger)};
+    a_ = program_->column_of_numbers(0, huge);
+    b_ = program_->column_of_numbers(1, huge);
+    c_ = program_->column(2, {.integer = true, .type = Type::Unsigned, .width = 8});
+  }
+
+  Register call(Function function, std::initializer_list<Register> inputs, FunctionSettings settings = {}) {
+    return program_->call(function, std::vector<Register>(inputs), std::move(settings));
+  }
+
+  const Computed& run(Register result, const Values& a, const Values& b,
+                      const std::vector<uint64_t>& c = {}) {
+    vectors_.assign(3, {});
+    bytes_.clear();
+    fill(a, vectors_[0]);
+    fill(b, vectors_[1]);
+    vectors_[2].integers.resize(a.size());
+    std::ranges::copy(c, vectors_[2].integers.begin());
+    columns_.clear();
+    for (const ColumnVector& vector : vectors_) columns_.push_back(&vector);
+    evaluator_.emplace(program_);
+    evaluator_->run({.rows = static_cast<uint32_t>(a.size()), .columns = columns_});
+    return evaluator_->result(result);
+  }
+
+  void expect(const Computed& computed, const Values& values) {
+    for (uint32_t row = 0; row < values.size(); ++row) {
+      EXPECT_EQ(computed.failure(row), 0) << "row " << row;
+      ASSERT_EQ(computed.is_null(row), !values[row]) << "row " << row;
+      if (values[row]) {
+        EXPECT_EQ(computed.number(row), *values[row]) << "row " << row;
+      }
+    }
+  }
+
+  const std::shared_ptr<Program> program_ = std::make_shared<Program>();
+  Register a_ = 0, b_ = 0, c_ = 0;
+  const HugeInteger great_ = power_of_ten(60), small_ = number(7);
+
+ private:
+  void fill(const Values& values, ColumnVector& to) {
+    for (const auto& value : values) {
+      char* const at = bytes_.allocate(sizeof(HugeInteger));
+      order_huge(value.value_or(HugeInteger()), at);
+      to.bytes.emplace_back(at, sizeof(HugeInteger));
+      to.nulls.push_back(value ? 0 : 1);
+      to.any_nulls |= !value;
+    }
+  }
+  Arena bytes_;
+  std::vector<ColumnVector> vectors_;
+  std::vector<const ColumnVector*> columns_;
+  std::optional<Evaluator> evaluator_;
+};
+
+TEST_F(HugeNumbersTest, AreNarrowWhereTheyFit) {
+  const Register sum = call(Function::Add, {a_, b_});
+  expect(run(sum, {great_, small_, {}}, {small_, -great_, great_}), {great_ + small_, small_ - great_, {}});
+  const Computed& narrow = run(sum, {great_, small_, {}}, {number(1) - great_, small_, great_});
+  expect(narrow, {number(1), number(14), {}});
+  EXPECT_FALSE(narrow.any_huge);
+  EXPECT_EQ(narrow.integers[1], 14);
+}
+
+TEST_F(HugeNumbersTest, GrowWhereSixtyFourBitsEnd) {
+  const HugeInteger most = number(INT64_MAX), least = number(INT64_MIN);
+  expect(run(call(Function::Add, {a_, b_}), {most, most}, {most, -most}),
+         {number(WideInteger{INT64_MAX} * 2), number(0)});
+  expect(run(call(Function::Subtract, {a_, b_}), {least, {}}, {most, most}),
+         {number(WideInteger{INT64_MIN} - INT64_MAX), {}});
+  expect(run(call(Function::Multiply, {a_, b_}), {least, most}, {least, most}), {least * least, most * most});
+}
+
+TEST_F(HugeNumbersTest, AreComparedAndChosen) {
+  const Values a{great_, great_, -great_, small_, {}}, b{small_, great_, small_, {}, great_};
+  expect(run(call(Function::Less, {a_, b_}), a, b), {number(0), number(0), number(1), {}, {}});
+  expect(run(call(Function::Equal, {a_, b_}), a, b), {number(0), number(1), number(0), {}, {}});
+  expect(run(call(Function::SameOrNull, {a_, b_}), a, b),
+         {number(0), number(1), number(0), number(0), number(0)});
+  expect(run(call(Function::Between, {a_, b_, program_->constant(great_)}), a, b),
+         {number(1), number(1), number(0), {}, {}});
+  expect(run(call(Function::Coalesce, {a_, b_}), a, b), {great_, great_, -great_, small_, great_});
+  const Register less = call(Function::IsTrue, {call(Function::Less, {a_, b_})});
+  expect(run(call(Function::Choose, {less, a_, program_->constant(int64_t{5})}), a, b),
+         {number(5), number(5), -great_, number(5), number(5)});
+  expect(run(call(Function::IsTrue, {a_}), a, b), {number(1), number(1), number(1), number(1), number(0)});
+}
+
+TEST_F(HugeNumbersTest, AreDividedAndRounded) {
+  const Register quotient = program_->divide_decimals(a_, b_, 9, true);
+  expect(run(quotient, {great_, number(2), {}}, {number(3), number(3), number(0)}),
+         {divide(great_ * power_of_ten(9), number(3)).quotient, number(666'666'666), {}});
+  const Computed& by_zero = run(quotient, {great_, small_}, {number(0), small_});
+  EXPECT_TRUE(by_zero.is_null(0));
+  EXPECT_EQ(by_zero.failure(0), 1);
+  EXPECT_EQ(by_zero.number(1), power_of_ten(9));
+  const Register rounded = call(Function::Rounded, {a_}, {.digits = 20});
+  expect(run(rounded, {great_, -power_of_ten(20), power_of_ten(20) * small_ - number(1)}, {{}, {}, {}}),
+         {power_of_ten(40), number(-1), small_});
+  const Register narrow = call(Function::Rounded, {a_}, {.digits = 2});
+  expect(run(narrow, {number(149), number(150), number(-150), number(-149)}, {{}, {}, {}, {}}),
+         {number(1), number(2), number(-2), number(-1)});
+}
+
+TEST_F(HugeNumbersTest, AreTheNearestDouble) {
+  const Register real = program_->to_real(a_, 30);
+  const Computed& computed =
+      run(real, {power_of_ten(60), -power_of_ten(29) * small_, number(0)}, {{}, {}, {}});
+  EXPECT_EQ(computed.reals[0], 1e30);
+  EXPECT_EQ(computed.reals[1], -0.7);
+  EXPECT_EQ(computed.reals[2], 0.0);
+  const Register third = program_->to_real(a_, 3);
+  // 2^53 + 1 thousandths.
+  EXPECT_EQ(run(third, {number(9'007'199'254'740'993)}, {{}}).reals[0], 9'007'199'254'740.993);
+}
+
+TEST_F(HugeNumbersTest, FailWhereAnIntIsWanted) {
+  const Register as_signed = call(Function::InRange, {a_}, {.range = NumberRange::Signed});
+  const Register as_unsigned = call(Function::InRange, {a_}, {.range = NumberRange::Unsigned});
+  const HugeInteger beyond = number(WideInteger{1} << 63);
+  const Values values{beyond, -beyond, number(-1), number(WideInteger{1} << 64)};
+  const Computed& of_signed = run(as_signed, values, {{}, {}, {}, {}});
+  EXPECT_EQ(std::vector<Failure>(of_signed.failures.begin(), of_signed.failures.begin() + 4),
+            (std::vector<Failure>{unknown_value, 0, 0, unknown_value}));
+  EXPECT_EQ(of_signed.number(1), -beyond);
+  const Computed& of_unsigned = run(as_unsigned, values, {{}, {}, {}, {}});
+  EXPECT_EQ(std::vector<Failure>(of_unsigned.failures.begin(), of_unsigned.failures.begin() + 4),
+            (std::vector<Failure>{0, unknown_value, unknown_value, unknown_value}));
+  EXPECT_EQ(of_unsigned.number(0), beyond);
+  expect(run(c_, {{}}, {{}}, {uint64_t{1} << 63}), {beyond});
+}
+
+TEST_F(HugeNumbersTest, AreUnknownToFunctionsThatDoNotTakeThem) {
+  const Register text = program_->call(Function::IntegerText, std::array{a_});
+  const Computed& computed = run(text, {great_, small_, {}}, {{}, {}, {}});
+  EXPECT_EQ(computed.failure(0), unknown_value);
+  EXPECT_EQ(computed.failure(1), 0);
+  EXPECT_EQ(computed.texts[1], "7");
+  EXPECT_TRUE(computed.is_null(2));
+}
+
+}  // namespace
+}  // namespace hailstone
