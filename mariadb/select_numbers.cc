@@ -429,9 +429,17 @@ std::optional<Program::Register> NumberTranslator::scaled(const Number& number, 
   return call(Function::Multiply, {number.result, program_.constant(power_of_ten(scale - number.scale))});
 }
 
-Program::Register NumberTranslator::checked(const Item& item, Register result) {
-  if (item.cmp_type() != INT_RESULT) return result;
-  return call(Function::InRange, {result}, {.range = range_of(item)});
+Program::Register NumberTranslator::checked(const Item_func& function, Register result) {
+  const auto may_be_beyond = [](const Item* argument) {
+    return argument->cmp_type() == DECIMAL_RESULT ||
+           (argument->cmp_type() == INT_RESULT && argument->unsigned_flag);
+  };
+  const std::span<Item* const> arguments(function.arguments(), function.argument_count());
+  const NumberRange range = range_of(function);
+  if (range == NumberRange::Any ||
+      (range == NumberRange::Signed && std::ranges::none_of(arguments, may_be_beyond)))
+    return result;
+  return call(Function::InRange, {result}, {.range = range});
 }
 
 std::optional<Number> NumberTranslator::arithmetic(Item_func& function, Function called) {

@@ -277,7 +277,7 @@ class NumberTranslator {
   /// Nothing: it may have too many digits, or would lose some.
   std::optional<Register> scaled(const Number& number, unsigned scale);
   /// Not known where an INT result is none.
-  Register checked(const Item& item, Register result);
+  Register checked(const Item_func& function, Register result);
   Register call(Function called, std::initializer_list<Register> inputs, FunctionSettings settings = {}) {
     return program_.call(called, {inputs.begin(), inputs.size()}, std::move(settings));
   }
