@@ -244,7 +244,8 @@ void Evaluator::call(const Program::Instruction& instruction, uint32_t rows, Are
   if (line.takes_huge) return;
   for (const Computed* const input : inputs_) {
     for (uint32_t row = 0; input->any_huge && row < rows; ++row) {
-      if (input->is_huge(row) && !to.is_null(row)) to.add_failure(row, rows, unknown_value);
+      // Also where the kernel, which has met another number, gave NULL.
+      if (input->is_huge(row)) to.add_failure(row, rows, unknown_value);
     }
   }
 }

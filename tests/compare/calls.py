@@ -149,7 +149,7 @@ OTHERS = {
     "TIMESTAMPADD": ("d", ["TIMESTAMPADD(<u>, <i>, <d>)"]),
     "INSERT": ("t", ["INSERT(<t>, <i>, <i>, <l>)"]),
     "QUOTE": ("t", ["QUOTE(<t>)"]),
-    "checksums": ("t", ["SHA1(<t>)", "SHA2(<t>, 256)", "TO_BASE64(<t>)", "UNHEX(HEX(<t>))"]),
+    "checksums": ("t", ["SHA1(<t>)", "SHA2(<t>, 256)", "TO_BASE64(<t>)", "UNHEX(HEX(LEFT(<t>, 9)))"]),
     "FORMAT": ("t", ["FORMAT(<n>, 2)"]),
     "CONV": ("t", ["CONV(<w>, 10, 16)", "BIN(<w>)", "OCT(<w>)", "CHAR(97 + (<i>) USING utf8mb4)"]),
     "JSON_EXTRACT": ("t", ["JSON_QUERY(<j>, <q>)", "JSON_EXTRACT(<j>, <q>)", "JSON_UNQUOTE(JSON_EXTRACT(<j>, <q>))"]),
