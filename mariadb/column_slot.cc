@@ -13,8 +13,7 @@ namespace {
 /// A DECIMAL as ScanColumns::scaled_position_of() has it.
 WideInteger scaled_number(const Value& value) {
   if (value.bytes.empty()) return native_signed(value.integer, sizeof(int64_t));
-  return value.bytes.size() == sizeof(WideInteger) ? native_wide(value.bytes)
-                                                   : native_huge(value.bytes).wide();
+  return native_number(value.bytes).wide();
 }
 
 }  // namespace

@@ -392,9 +392,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   const ScanColumn column = column_of_number(expression, *block_.values);
   if (!column.integer) {
     my_decimal decimal;
-    decimal_of(column.width == sizeof(WideInteger) ? HugeInteger::of(native_wide(value.bytes))
-                                                   : native_huge(value.bytes),
-               expression.number->scale, decimal);
+    decimal_of(native_number(value.bytes), expression.number->scale, decimal);
     field.store_decimal(&decimal);
   } else if (column.type == Type::Double) {
     field.store(native_double(value.integer));
@@ -484,7 +482,7 @@ bool GroupRows::has_huge_sums(const RowExpression& expression) const {
     const ScanColumn column = column_of_number(expression, *block_.values);
     return column.may_be_huge || (!column.integer && column.width == sizeof(HugeInteger));
   }
-  return has_huge_sum(*expression.item) || expression.decimals() > decimals_of(*expression.item);
+  return is_huge_summand(*expression.item, expression.decimals());
 }
 
 void GroupRows::store_sum(const GroupOutput& output, const AggregateResult& result, Field& field) const {

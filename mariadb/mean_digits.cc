@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "decimal_numbers.h"
+
 namespace hailstone {
 
 namespace {
@@ -48,10 +50,7 @@ uint least_decimals(Item& item) {
 bool mean_may_lack_digits(Item& argument, const Item& mean) {
   if (argument.cmp_type() != DECIMAL_RESULT) return false;
   const auto digits = [](uint decimals) {
-    constexpr uint word = 9;
-    const uint of_sum = (decimals + word - 1) / word * word, free = of_sum - decimals;
-    const auto more = static_cast<uint>(current_thd->variables.div_precincrement);
-    return (of_sum + (more > free ? more - free : 0) + word - 1) / word * word;
+    return quotient_decimals(decimals, 0, static_cast<unsigned>(current_thd->variables.div_precincrement));
   };
   const uint least = digits(least_decimals(argument));
   return least < digits(argument.decimals) && least <= mean.decimals;

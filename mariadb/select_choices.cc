@@ -41,21 +41,17 @@ std::optional<int64_t> with_digits(int64_t constant, unsigned scale, unsigned wa
 std::optional<Number> NumberTranslator::chosen_by_value(Item_func& function) {
   const ValueKind kind = function.cmp_type() == REAL_RESULT ? ValueKind::Real : ValueKind::Integer;
   const unsigned scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U;
+  unsigned whole_digits = 0;
   std::optional<Register> result;
   if (typeid(function) == typeid(Item_func_case_simple)) {
-    result = switched_by_value(function, kind, numbers_of(function));
+    result = switched_by_value(function, kind, numbers_of(function, whole_digits));
   } else if (typeid(function) == typeid(Item_func_nullif)) {
-    result = null_if(function, kind, numbers_of(function));
+    result = null_if(function, kind, numbers_of(function, whole_digits));
   } else if (is_extreme_of_arguments(function)) {
-    result = extreme(function, numbers_of(function));
+    result = extreme(function, numbers_of(function, whole_digits));
   }
   if (!result) return std::nullopt;
-  Number chosen{.result = checked(function, *result), .scale = scale, .whole_digits = 0};
-  for (Item* const argument : std::span(function.arguments(), function.argument_count())) {
-    const auto number = is_exact_number(*argument) ? translate(*argument) : std::nullopt;
-    if (number) chosen.whole_digits = std::max(chosen.whole_digits, number->whole_digits);
-  }
-  return chosen;
+  return Number{.result = checked(function, *result), .scale = scale, .whole_digits = whole_digits};
 }
 
 std::optional<Program::Register> NumberTranslator::switched_by_value(Item_func& function, ValueKind kind,

@@ -28,9 +28,7 @@ bool compares_moments(const Type_handler& compared) {
          compared.field_type() != MYSQL_TYPE_TIMESTAMP;
 }
 
-/// The server has digits in words of nine, of which a number has nine.
-constexpr unsigned word_digits = 9, most_words = 9;
-constexpr unsigned words(unsigned digits) { return (digits + word_digits - 1) / word_digits; }
+constexpr unsigned most_words = 9;  // of a number of the server's
 constexpr unsigned digits_of_huge = 76;
 constexpr unsigned digits_of_bigint = Number::digits_of_bigint;
 constexpr unsigned most_decimals = 38;
@@ -465,7 +463,7 @@ std::optional<Number> NumberTranslator::sum_or_difference(Item_func& function, F
                                                           const Number& left, const Number& right) {
   const unsigned scale = std::max(left.scale, right.scale);
   Number sum{.scale = scale, .whole_digits = std::max(left.whole_digits, right.whole_digits) + 1};
-  if (function.cmp_type() != INT_RESULT && words(sum.whole_digits - 1) + 1 + words(scale) > most_words)
+  if (function.cmp_type() != INT_RESULT && words_of(sum.whole_digits - 1) + 1 + words_of(scale) > most_words)
     return std::nullopt;
   const auto a = scaled(left, scale), b = scaled(right, scale);
   if (!a || !b || sum.whole_digits + scale > digits_of_huge) return std::nullopt;
@@ -481,8 +479,8 @@ std::optional<Number> NumberTranslator::sum_or_difference(Item_func& function, F
 std::optional<Number> NumberTranslator::product(Item_func& function, const Number& left,
                                                 const Number& right) {
   Number product{.scale = left.scale + right.scale, .whole_digits = left.whole_digits + right.whole_digits};
-  const unsigned used =
-      words(left.whole_digits) + words(right.whole_digits) + words(left.scale) + words(right.scale);
+  const unsigned used = words_of(left.whole_digits) + words_of(right.whole_digits) + words_of(left.scale) +
+                        words_of(right.scale);
   if (product.scale > most_decimals || product.whole_digits + product.scale > digits_of_huge ||
       (function.cmp_type() != INT_RESULT && used > most_words))
     return std::nullopt;
@@ -495,15 +493,11 @@ std::optional<Number> NumberTranslator::product(Item_func& function, const Numbe
 std::optional<Number> NumberTranslator::quotient(const Item_func_div& function, const Number& left,
                                                  const Number& right) {
   if (!is_sure(left) || !is_sure(right)) return std::nullopt;
-  const unsigned left_digits = words(left.scale) * word_digits,
-                 right_digits = words(right.scale) * word_digits;
-  const unsigned in_words = left_digits - left.scale + right_digits - right.scale;
-  const unsigned further = function.prec_increment > in_words ? function.prec_increment - in_words : 0;
-  Number quotient{.scale = words(left_digits + right_digits + further) * word_digits,
+  Number quotient{.scale = quotient_decimals(left.scale, right.scale, function.prec_increment),
                   .whole_digits = left.whole_digits + right.scale,
                   .scale_is = Number::Scale::SureUnlessZero};
   const unsigned digits = quotient.scale + right.scale - left.scale;
-  if (words(quotient.whole_digits + 1) + words(quotient.scale) > most_words ||
+  if (words_of(quotient.whole_digits + 1) + words_of(quotient.scale) > most_words ||
       left.whole_digits + left.scale + digits > digits_of_huge)
     return std::nullopt;
   quotient.result = program_.divide_decimals(left.result, right.result, digits, tells_zero());
@@ -517,7 +511,7 @@ std::optional<Number> NumberTranslator::whole_division(Item_func& function, Func
   const auto right = translate(*function.arguments()[1]);
   if (!right) return std::nullopt;
   const unsigned scale = std::max(left->scale, right->scale);
-  if (words(left->whole_digits + right->scale + 1) > most_words) return std::nullopt;
+  if (words_of(left->whole_digits + right->scale + 1) > most_words) return std::nullopt;
   const auto a = scaled(*left, scale), b = scaled(*right, scale);
   if (!a || !b) return std::nullopt;
   return Number{call(called, {*a, *b}, {.tells_zero = tells_zero(), .range = range_of(function)}), 0};
@@ -578,10 +572,11 @@ std::optional<Program::Register> NumberTranslator::first(Item_func& function, co
   return result;
 }
 
-NumberTranslator::ResultOf NumberTranslator::numbers_of(Item_func& function) {
+NumberTranslator::ResultOf NumberTranslator::numbers_of(Item_func& function, unsigned& whole_digits) {
   return [&](Item& argument) -> std::optional<Register> {
     const auto number = translate(argument);
     if (!number) return std::nullopt;
+    whole_digits = std::max(whole_digits, number->whole_digits);
     if (is_real(function)) return as_real(*number);
     return is_exact(function) ? scaled(*number, decimals_of(function)) : std::nullopt;
   };
@@ -593,15 +588,19 @@ std::optional<Number> NumberTranslator::one_of(
     const std::function<std::optional<Register>(const ResultOf&)>& choose) {
   if (!is_real(function) && !is_exact(function)) return std::nullopt;
   Number one{.scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U, .whole_digits = 0};
+  // Each once: what is nested in them would be translated again and again.
+  std::vector<std::pair<const Item*, Number>> numbers;
   for (Item* const result : results) {
     const auto number = translate(*result);
     if (!number) return std::nullopt;
     one.scale = std::max(one.scale, number->scale);
     one.whole_digits = std::max(one.whole_digits, number->whole_digits);
+    numbers.emplace_back(result, *number);
   }
-  const auto result = choose([&](Item& argument) {
-    const auto number = translate(argument);
-    return is_real(function) ? as_real(*number) : scaled(*number, one.scale);
+  const auto result = choose([&](const Item& argument) {
+    const Number& number =
+        std::ranges::find(numbers, &argument, &decltype(numbers)::value_type::first)->second;
+    return is_real(function) ? as_real(number) : scaled(number, one.scale);
   });
   if (!result) return std::nullopt;
   one.result = checked(function, *result);

@@ -220,8 +220,9 @@ class NumberTranslator {
   std::optional<Register> chosen(Item_func& function, ValueKind kind, const ResultOf& result_of);
   /// Of COALESCE and IFNULL.
   std::optional<Register> first(Item_func& function, const ResultOf& result_of);
-  /// Of an argument, as the function's type has it. Nothing: digits would be lost.
-  ResultOf numbers_of(Item_func& function);
+  /// Of an argument, as the function's type has it; `whole_digits` gets those of the longest. Nothing: digits
+  /// would be lost.
+  ResultOf numbers_of(Item_func& function, unsigned& whole_digits);
   /// Of a function that gives one of its arguments.
   std::optional<Number> one_of(Item_func& function, std::span<Item* const> results,
                                const std::function<std::optional<Register>(const ResultOf&)>& choose);

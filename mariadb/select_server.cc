@@ -69,10 +69,6 @@ Value number_of(Item& item, unsigned decimals, Arena& bytes) {
   return value;
 }
 
-bool is_huge_summand(const Item& item, unsigned decimals) {
-  return has_huge_sum(item) || decimals > item.decimals;
-}
-
 }  // namespace
 
 bool is_function_of_row(Item& item, const SourceTables& sources) {
@@ -83,6 +79,10 @@ bool is_function_of_row(Item& item, const SourceTables& sources) {
 bool has_huge_sum(const Item& item) {
   constexpr uint most_digits_of_wide_sum = 28;  // so that the sums of a table's rows fit
   return item.cmp_type() == DECIMAL_RESULT && item.decimal_precision() > most_digits_of_wide_sum;
+}
+
+bool is_huge_summand(const Item& item, unsigned decimals) {
+  return has_huge_sum(item) || decimals > item.decimals;
 }
 
 std::optional<ServerValue> kind_of_order(const Item& item) {

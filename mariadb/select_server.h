@@ -24,8 +24,9 @@ namespace hailstone {
 /// server evaluate it when it likes.
 bool is_function_of_row(Item& item, const SourceTables& sources);
 
-/// Whether the sum of an exact item is a HugeInteger.
+/// Whether the sum of an exact item is a HugeInteger; of one that has so many digits behind the point.
 bool has_huge_sum(const Item& item);
+bool is_huge_summand(const Item& item, unsigned decimals);
 
 /// What a value of an item is wanted for, which says how it is stored.
 enum class ServerValue : uint8_t {

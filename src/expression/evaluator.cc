@@ -253,14 +253,8 @@ void Evaluator::call(const Program::Instruction& instruction, uint32_t rows, Are
 namespace {
 
 /// The numbers of a column of ordered bytes.
-void load_numbers(const ColumnVector& vector, uint32_t width, uint32_t rows, Computed& to) {
-  const bool is_wide = width == sizeof(WideInteger);
-  const auto number = [&](uint32_t row) {
-    const ByteView ordered =
-        vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
-    return is_wide ? HugeInteger::of(native_wide(ordered)) : native_huge(ordered);
-  };
-  to.make_numbers(rows, number);
+void load_numbers(const ColumnVector& vector, uint32_t rows, Computed& to) {
+  to.make_numbers(rows, [&](uint32_t row) { return native_number(vector.value(row).bytes); });
 }
 
 }  // namespace
@@ -270,7 +264,7 @@ void Evaluator::load_column(const Program::Instruction& instruction, const Colum
   to.copy_nulls(vector.nulls.data(), vector.any_nulls, rows);
   to.any_failures = false;
   if (!instruction.column.integer && instruction.kind == ValueKind::Integer)
-    return load_numbers(vector, instruction.column.width, rows, to);
+    return load_numbers(vector, rows, to);
   if (instruction.kind == ValueKind::Text) {
     for (uint32_t row = 0; row < rows; ++row) {
       if (to.is_null(row)) {

@@ -38,4 +38,9 @@ inline HugeInteger native_huge(ByteView ordered) {
   return number;
 }
 
+/// Of either size.
+inline HugeInteger native_number(ByteView ordered) {
+  return ordered.size() == sizeof(WideInteger) ? HugeInteger::of(native_wide(ordered)) : native_huge(ordered);
+}
+
 }  // namespace hailstone
