@@ -42,6 +42,11 @@ T load(const char* from) {
   return value;
 }
 
+/// Whether the record has one sum of all bits, in the place of `sums` and `huge`.
+bool has_whole_sum(const GroupingPlan::Item& item, RecordKind kind) {
+  return kind == RecordKind::Groups && item.wanted.kind == Kind::Sum && item.column.may_be_huge;
+}
+
 /// Behind the count; what is not there is in the tail.
 size_t state_bytes(const GroupingPlan::Item& item, RecordKind kind) {
   switch (item.wanted.kind) {
@@ -51,8 +56,7 @@ size_t state_bytes(const GroupingPlan::Item& item, RecordKind kind) {
       return 0;
     case Kind::Sum:
       if (is_real(item.column)) return 0;
-      if (is_huge(item.column)) return sizeof(HugeInteger);
-      if (item.column.may_be_huge && kind == RecordKind::Groups) return sizeof(HugeInteger);
+      if (is_huge(item.column) || has_whole_sum(item, kind)) return sizeof(HugeInteger);
       return kind == RecordKind::Rows && item.column.integer ? sizeof(uint64_t) : sizeof(WideInteger);
     case Kind::Minimum:
     case Kind::Maximum:
@@ -184,7 +188,7 @@ void GroupTable::put_numbers(size_t aggregate, std::span<const uint32_t> groups,
     return known ? static_cast<Count>(count(groups[record], aggregate)) : Count{0};
   });
   place += sizeof(Count);
-  if (plan_->aggregates[aggregate].column.may_be_huge && sizeof(Sum) == sizeof(WideInteger)) {
+  if (has_whole_sum(plan_->aggregates[aggregate], to.kind)) {
     put_column(to, place,
                [&](size_t record) { return known ? huge_sum_of(state, groups[record]) : HugeInteger(); });
     return;
@@ -314,11 +318,11 @@ bool GroupTable::take_states(RecordKind kind, size_t aggregate) {
     }
   }
   if (kind == RecordKind::Groups) {
-    take_numbers<uint64_t, WideInteger>(from, aggregate);
+    take_numbers<uint64_t, WideInteger>(kind, aggregate);
   } else if (item.column.integer) {
-    take_numbers<uint8_t, uint64_t>(from, aggregate);
+    take_numbers<uint8_t, uint64_t>(kind, aggregate);
   } else {
-    take_numbers<uint8_t, WideInteger>(from, aggregate);
+    take_numbers<uint8_t, WideInteger>(kind, aggregate);
   }
   return true;
 }
@@ -352,8 +356,10 @@ void GroupTable::add_huge_sum(State& state, uint32_t group, const HugeInteger& s
 }
 
 template <typename Count, typename Sum>
-void GroupTable::take_numbers(const Layout& from, size_t aggregate) {
+void GroupTable::take_numbers(RecordKind kind, size_t aggregate) {
   State& state = states_[aggregate];
+  const auto& item = plan_->aggregates[aggregate];
+  const Layout& from = layout(kind);
   size_t place = from.states[aggregate];
   const auto each = [&]<typename T>(auto& array, T, auto&& join) {
     if (array.empty()) return;
@@ -368,16 +374,15 @@ void GroupTable::take_numbers(const Layout& from, size_t aggregate) {
   } else {
     each(state.counts, Count{0}, add);
   }
-  if (plan_->aggregates[aggregate].column.may_be_huge && sizeof(Sum) == sizeof(WideInteger)) {
+  if (has_whole_sum(item, kind)) {
     for (size_t row = 0; row < records_.size(); ++row)
       add_huge_sum(state, groups_[row], load<HugeInteger>(records_[row] + place));
     return;
   }
   each(state.sums, Sum{0}, add);
   each(state.huge, HugeInteger{}, add);
-  const Kind kind = plan_->aggregates[aggregate].wanted.kind;
   each(state.bests, uint64_t{0},
-       [kind](uint64_t& to, uint64_t other) { to = joined_bests(kind, to, other); });
+       [&](uint64_t& to, uint64_t other) { to = joined_bests(item.wanted.kind, to, other); });
 }
 
 /// What is in the tail.

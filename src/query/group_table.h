@@ -266,7 +266,7 @@ class GroupTable {
   template <typename Count>
   void take_nulls(const Layout& layout, size_t aggregate);
   template <typename Count, typename Sum>
-  void take_numbers(const Layout& layout, size_t aggregate);
+  void take_numbers(RecordKind kind, size_t aggregate);
   void add_huge_sum(State& state, uint32_t group, const HugeInteger& sum);
   /// Of ordered values, as `sums` are.
   static HugeInteger huge_sum_of(const State& state, uint32_t group) {

@@ -296,7 +296,7 @@ TEST_F(GroupSpillTest, AnyGroupsWithAnyMemory) {
         if (kind == Kind::Spread) return std::array<uint16_t, 5>{number, key, real, wide, bits}[below(5)];
         if (kind == Kind::Sum)
           return std::array<uint16_t, 7>{number, key, real, wide, bits, huge, summand}[below(7)];
-        return static_cast<uint16_t>(below(column_count));
+        return static_cast<uint16_t>(below(kind == Kind::Values ? column_count + 1 : column_count));
       }();
       const bool distinct =
           (kind == Kind::Sum || kind == Kind::Values) && position != summand && below(2) == 0;
@@ -337,8 +337,9 @@ TEST_F(GroupSpillTest, DividesAgainAndAgain) {
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   host_.budget().set_limit(1);
   const std::array<uint16_t, 1> by_number{number};
-  const std::array<Aggregate, 3> wanted{Aggregate{Kind::Rows}, Aggregate{Kind::Sum, number},
-                                        Aggregate{Kind::Values, bits, true}};
+  const std::array<Aggregate, 4> wanted{Aggregate{Kind::Rows}, Aggregate{Kind::Sum, number},
+                                        Aggregate{Kind::Values, bits, true},
+                                        Aggregate{Kind::Values, summand}};
   auto grouping = group(by_number, wanted, 2);
   std::vector<bool> met(rows);
   size_t found = 0;
@@ -350,6 +351,7 @@ TEST_F(GroupSpillTest, DividesAgainAndAgain) {
     ASSERT_EQ(grouping->result(0).count, 1);
     ASSERT_EQ(static_cast<int64_t>(grouping->result(1).integer_sum), here);
     ASSERT_EQ(grouping->result(2).count, 1);
+    ASSERT_EQ(grouping->result(3).count, here % 5 == 0 ? 0 : 1);  // `huge` is NULL
   }
   EXPECT_EQ(found, rows);
 
