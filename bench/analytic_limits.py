@@ -5,7 +5,7 @@ import math
 
 from analytic_setup import Setup
 from analytic_statement import Statement, difference
-from common import Failure, say
+from common import say
 from report import number, table
 
 SCHEMA = "limits"

@@ -7,7 +7,6 @@ import dataclasses
 import statistics
 import time
 
-import common
 import draws
 from analytic_setup import AUTO, THREADS, threads_of
 from analytic_statement import Statement, group_of
