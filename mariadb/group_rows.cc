@@ -145,12 +145,11 @@ int GroupRows::next_group() {
   const bool begins = groups_ == nullptr;
   if (begins) {
     if (std::exchange(returned_, true)) return HA_ERR_END_OF_FILE;
-    by_program_ = true;
     asks_own_keys_ = must_ask_own_keys();
     if (const int error = open_groups(); error != 0) return error;
   }
   auto found = groups_->next();
-  while (begins && begins_again(found)) {
+  while (begins && !thd_.is_error() && begins_again(found)) {
     if (const int error = open_groups(); error != 0) return error;
     found = groups_->next();
   }
@@ -189,17 +188,12 @@ bool GroupRows::begins_again(const Result<bool>& found) {
   const bool by_other_keys =
       found && !asks_own_keys_ &&
       std::ranges::any_of(groupings_, [](const Grouping* groups) { return groups->has_variants(); });
-  if (!by_other_keys && (found || found.error().code() != ErrorCode::Unsupported || !by_program_))
-    return false;
+  const bool by_other_plan = !found && block_.wants_other_plan();
+  if (!by_other_keys && !by_other_plan) return false;
   groups_ = nullptr;
-  if (by_other_keys) {
-    asks_own_keys_ = true;
-    run_.restart();
-    return true;
-  }
-  // Else a row has a value that only the server computes, or finds an error in.
-  by_program_ = block_.join_in_other_order(run_);
-  if (!by_program_) {
+  if (by_other_plan) {
+    block_.take_other_plan(run_);
+  } else {
     asks_own_keys_ = true;
     run_.restart();
   }
@@ -289,9 +283,9 @@ int GroupRows::open_groups() {
 
 /// `keys`: how many of the block's.
 Result<std::unique_ptr<Grouping>> GroupRows::open_grouping(size_t keys) {
-  HAILSTONE_ASSIGN(auto rows,
-                   block_.open(by_program_, query_threads(&thd_), run_,
-                               [this](const RowExpression& image) { return fields_[image.output]; }));
+  HAILSTONE_ASSIGN(auto rows, block_.open(query_threads(&thd_), run_, [this](const RowExpression& image) {
+    return fields_[image.output];
+  }));
   if (block_.reads_rows) {
     std::vector<uint16_t> shown;
     for (const Field* field : block_.shown) shown.push_back(block_.columns.column_of(*field));
@@ -478,7 +472,7 @@ void GroupRows::store_variance(const GroupOutput& output, const AggregateResult&
 
 /// As results have them.
 bool GroupRows::has_huge_sums(const RowExpression& expression) const {
-  if (is_by_program(expression)) {
+  if (expression.number) {
     const ScanColumn column = column_of_number(expression, *block_.values);
     return column.may_be_huge || (!column.integer && column.width == sizeof(HugeInteger));
   }

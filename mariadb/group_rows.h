@@ -51,12 +51,9 @@ class GroupRows {
   std::optional<std::vector<bool>> read_by_order() const;
   /// Marks the outputs that the item reads; false: that is not known.
   bool mark_read(Item& item, std::vector<bool>& read) const;
-  bool is_by_program(const RowExpression& expression) const {
-    return by_program_ && expression.number.has_value();
-  }
   /// Else it is what a field of the server's has.
   bool is_number_by_program(const RowExpression& expression) const {
-    return is_by_program(expression) && block_.values->kind(expression.number->result) != ValueKind::Text;
+    return expression.number && block_.values->kind(expression.number->result) != ValueKind::Text;
   }
   /// A mean with all its digits: the sum and the count.
   void store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count, Field& field) const;
@@ -103,7 +100,6 @@ class GroupRows {
   /// of them have the same value.
   std::vector<size_t> own_keys_;
   std::vector<AggregateResult> own_values_;  // of the group at hand
-  bool by_program_ = true;                   // false: the server evaluates all expressions
   bool returned_ = false;
 };
 

@@ -55,7 +55,7 @@ Status JoinWatch::note(size_t join, const Sides& sides, const HashJoin::BuiltRow
   plan_ = plan_joins_again(*from_, so_far_);
   if (plan_ == nullptr) return {};
   ++choices_;
-  return fail(ErrorCode::Unsupported, "the order of the joins is to be chosen again");
+  return fail(ErrorCode::Interrupted, "the order of the joins is to be chosen again");
 }
 
 /// Trees before this one may know all rows.
@@ -67,7 +67,5 @@ void JoinWatch::keep(const JoinsSoFar::Rows& found) {
     *known = found;
   }
 }
-
-std::unique_ptr<JoinNode> JoinWatch::take_plan() { return std::move(plan_); }
 
 }  // namespace hailstone

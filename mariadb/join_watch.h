@@ -24,11 +24,13 @@ class JoinWatch {
     /// Estimated: that the scan of a table gives, whose own conditions leave those; 0: the side is a join.
     double scanned = 0;
   };
-  /// Of the next one. What is returned ends the reading with ErrorCode::Unsupported where another tree is
-  /// better. Null: nothing is to be watched.
+  /// Of the next one. What is returned ends the reading with an error where another tree is better. Null:
+  /// nothing is to be watched.
   HashJoin::WatchBuild watch(const Sides& sides);
-  /// The tree that is better; null: there is none. It is another one each time.
-  std::unique_ptr<JoinNode> take_plan();
+  /// Whether there is a tree that is better.
+  bool has_plan() const { return plan_ != nullptr; }
+  /// That tree, once.
+  std::unique_ptr<JoinNode> take_plan() { return std::move(plan_); }
 
  private:
   Status note(size_t join, const Sides& sides, const HashJoin::BuiltRows& built);

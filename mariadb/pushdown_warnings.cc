@@ -152,6 +152,13 @@ bool converts_to_unicode(const Item_func& function) {
          to.mbmaxlen >= longest_character && function.arguments()[0]->collation.collation != &my_charset_bin;
 }
 
+/// Whether a moment loses digits by rounding, of which the server warns where its day is none.
+bool rounds_moments(const THD& thd, const Item_func& function) {
+  return std::string_view(function.func_name()) == "cast_as_datetime" &&
+         (thd.variables.sql_mode & MODE_TIME_ROUND_FRACTIONAL) != 0 &&
+         function.decimals < function.arguments()[0]->decimals;
+}
+
 /// What warns of nothing but of a number or a moment that it computes.
 bool is_arithmetic(const Item_func& function) {
   const std::string_view name = function.func_name();
@@ -169,7 +176,7 @@ bool is_silent(const THD& thd, const Item_func& function) {
     const bool of_number = takes_numbers(name);
     return (!of_number || are_all(function, Kind::Number)) && are_all_whole(function, 1);
   }
-  if (takes_times(name)) return are_all(function, Kind::Time);
+  if (takes_times(name)) return are_all(function, Kind::Time) && !rounds_moments(thd, function);
   if (divides(name)) return are_all(function, Kind::Number) && !may_divide_by_zero(thd, function);
   if (takes_whole_numbers(name)) return are_all_whole(function);
   return takes_numbers(name) && are_all(function, Kind::Number);
@@ -234,10 +241,6 @@ bool may_warn_in_result(const THD& thd, Item& item) {
 }
 
 }  // namespace
-
-bool tells_of_times(const Item_func& function) {
-  return takes_times(function.func_name()) && are_all(function, Kind::Time);
-}
 
 bool takes_texts_for_numbers(const Item_func& function) {
   bool number = false, text = false;

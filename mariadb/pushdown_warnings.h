@@ -20,9 +20,6 @@ bool may_warn_of_arithmetic_only(const THD& thd, Item& item);
 /// has the row's number.
 bool may_warn_of_rows(const THD& thd);
 
-/// Whether the function tells something of times, of which it neither warns nor fails.
-bool tells_of_times(const Item_func& function);
-
 /// Whether texts among the function's arguments are taken for numbers. A literal is, with each row anew.
 bool takes_texts_for_numbers(const Item_func& function);
 /// Whether the function compares times with texts, which are taken for times. A literal is once a statement,

@@ -37,17 +37,14 @@ const Collation* collation_of_key(const Field& field) {
   return collation ? *collation : nullptr;
 }
 
-/// Whether the server evaluates the sides of an equality without a warning or an error: columns, texts that
-/// are brought into another character set, and what is told of times.
+/// Whether the server evaluates the sides of an equality without a warning or an error: columns, and texts
+/// that are brought into another character set.
 bool raises_nothing(const THD& thd, Item_bool_func2& equality) {
   const auto is_column = [](Item& item) { return item.real_item()->type() == Item::FIELD_ITEM; };
   const auto is_plain = [&](Item& side) {
     Item& item = *side.real_item();
-    if (is_column(item)) return true;
-    if (item.type() != Item::FUNC_ITEM) return false;
-    const auto& function = static_cast<const Item_func&>(item);
-    return (dynamic_cast<const Item_func_conv_charset*>(&function) != nullptr || tells_of_times(function)) &&
-           !any_part(item, [&](Item& part) { return !is_column(part); });
+    return is_column(item) || (dynamic_cast<const Item_func_conv_charset*>(&item) != nullptr &&
+                               !any_part(item, [&](Item& part) { return !is_column(part); }));
   };
   return is_plain(*equality.arguments()[0]) && is_plain(*equality.arguments()[1]) && !may_warn(thd, equality);
 }
@@ -325,14 +322,6 @@ ScanColumn column_of_number(const RowExpression& expression, const Program& prog
 
 namespace {
 
-/// As what the server gives values of the column of a number.
-ServerValue kind_of_column(const ScanColumn& column, const RowExpression& expression) {
-  if (!column.integer) return ServerValue::Exact;
-  // A DECIMAL may be wanted as DOUBLE.
-  const bool is_real = column.type == Type::Double && expression.item->cmp_type() != REAL_RESULT;
-  return is_real ? ServerValue::Real : ServerValue::Number;
-}
-
 /// Whether a field made for the item has the text's own bytes.
 bool stores_text_as_it_is(const Item& item) {
   const Type_handler* const handler = item.type_handler();
@@ -473,24 +462,35 @@ Item* RowTranslator::take_joins(const JoinNode& tree) {
 /// Positions in the columns are known elsewhere, so the new tree has the same ones. A tree that compares
 /// others of the columns that are equal may read one in another form, as a number or as it is stored. Then
 /// the old order is taken.
-bool RowBlock::join_in_other_order(BlockRun& run) {
-  const std::unique_ptr<JoinNode> tree = watch == nullptr ? nullptr : watch->take_plan();
-  if (tree == nullptr) return false;
+bool RowBlock::wants_other_plan() const {
+  return (watch != nullptr && watch->has_plan()) ||
+         (keys_have_failed->load(std::memory_order_relaxed) && !compares_pairs);
+}
+
+void RowBlock::take_other_plan(BlockRun& run) {
+  if (watch != nullptr && watch->has_plan()) {
+    join_in_order_of(*watch->take_plan());
+    run.plan_again(source_plan());
+  } else {
+    keys_have_failed->store(false, std::memory_order_relaxed);
+    compares_pairs = true;
+    run.restart();
+  }
+}
+
+void RowBlock::join_in_order_of(const JoinNode& tree) {
   ScanColumns columns_before = columns;
   auto predicates_before = predicates;
   auto only_for_keys_before = only_for_keys;
   std::unique_ptr<Join> join_before = std::move(join);
   const Conditions rest_before = rest;
-  Item* const part = RowTranslator(columns.sources().thd(), *this).take_joins(*tree);
-  if (part != nullptr || width() != columns_before.numbers().size()) {
-    columns = std::move(columns_before);
-    predicates = std::move(predicates_before);
-    only_for_keys = std::move(only_for_keys_before);
-    join = std::move(join_before);
-    rest = rest_before;
-  }
-  run.plan_again(source_plan());
-  return true;
+  Item* const part = RowTranslator(columns.sources().thd(), *this).take_joins(tree);
+  if (part == nullptr && width() == columns_before.numbers().size()) return;
+  columns = std::move(columns_before);
+  predicates = std::move(predicates_before);
+  only_for_keys = std::move(only_for_keys_before);
+  join = std::move(join_before);
+  rest = rest_before;
 }
 
 /// The conditions of a join's tables and sides.
@@ -606,340 +606,6 @@ std::vector<uint16_t> RowBlock::positions_of(const std::vector<const Field*>& fi
     positions.push_back(static_cast<uint16_t>(found_field - columns.fields().begin()));
   }
   return positions;
-}
-
-/// What the scans read.
-std::vector<uint16_t> RowBlock::scanned_columns(bool by_program) const {
-  if (!by_program) return columns.numbers();
-  std::vector<const Field*> read;
-  const auto add = [&](Item& item) {
-    for (const Item_field* const column : columns_read_by(item)) read.push_back(column->field);
-  };
-  const auto add_evaluated = [&](const Conditions& conditions) {
-    for (Item* const item : conditions.evaluated) add(*item);
-  };
-  add_evaluated(rest);
-  const auto add_side = [&](const auto& add_sides, const Join& side) -> void {
-    add_evaluated(side.where);
-    for (Item* const item : side.on_by_server() ? side.on.all : std::vector<Item*>()) add(*item);
-    if (side.source) return;
-    for (const Join::ComputedKey& key : side.computed_keys) {
-      if (!key.has_program()) add(*key.condition);
-    }
-    add_sides(add_sides, *side.probe);
-    add_sides(add_sides, *side.build);
-  };
-  if (join != nullptr) add_side(add_side, *join);
-  for (const RowExpression& expression : computed) {
-    if (!expression.number) add(*expression.item);
-  }
-  return columns.numbers_without_unread(read);
-}
-
-/// Makes the rows of one run.
-class RowBlock::Opening {
- public:
-  Opening(const RowBlock& block, bool by_program, unsigned threads, BlockRun& run)
-      : block_(block),
-        by_program_(by_program),
-        threads_(threads),
-        run_(run),
-        numbers_(block.scanned_columns(by_program)) {}
-
-  Result<std::unique_ptr<ComputedRows>> open(const ImageField& image) {
-    Computation computation = conditions(block_.rest);
-    std::vector<ServerExpressions::Value> by_server, of_failures;
-    for (const RowExpression& expression : block_.computed) {
-      const bool is_text =
-          expression.number && block_.values->kind(expression.number->result) == ValueKind::Text;
-      if (by_program_ && expression.number && !is_text) {
-        computation.values = block_.values;
-        const ScanColumn type = column_of_number(expression, *block_.values);
-        computation.columns.push_back({.type = type, .result = expression.number->result});
-        ServerExpressions::Value of_failure{.item = expression.item,
-                                            .kind = kind_of_column(type, expression),
-                                            .decimals = expression.decimals()};
-        if (expression.is_moment) {
-          of_failure.kind = expression.kind;
-          if (expression.kind == ServerValue::Image) of_failure.field = image(expression);
-          of_failure.is_moment = true;
-        }
-        of_failures.push_back(of_failure);
-        continue;
-      }
-      Field* const field = expression.kind == ServerValue::Image ? image(expression) : nullptr;
-      ServerExpressions::Value value{.item = expression.item,
-                                     .kind = expression.kind,
-                                     .field = field,
-                                     .decimals = expression.decimals()};
-      if (by_program_ && is_text) {
-        // Of a presence, there is the text itself.
-        if (value.kind == ServerValue::Presence) value.kind = ServerValue::Text;
-        HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(value));
-        computation.values = block_.values;
-        computation.columns.push_back({.type = type, .result = expression.number->result});
-        of_failures.push_back(value);
-        continue;
-      }
-      by_server.push_back(value);
-      HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(by_server.back()));
-      computation.columns.push_back(Computation::Column::of_host(type));
-    }
-    const std::vector<Item*>& checked = by_program_ ? block_.rest.evaluated : block_.rest.all;
-    if (!checked.empty() || !by_server.empty()) {
-      computation.host = by_host(checked, std::move(by_server));
-    } else if (by_program_) {
-      computation.fallback = by_host(block_.rest.all, std::move(of_failures));
-    }
-    std::unique_ptr<RowBatches> source;
-    if (block_.join == nullptr) {
-      HAILSTONE_ASSIGN(Scans scans, open_scans(0, numbers_));
-      source = std::make_unique<ScannedBatches>(std::move(scans));
-    } else {
-      if (block_.watch != nullptr) block_.watch->begin();
-      HAILSTONE_ASSIGN(source, open_side(*block_.join, {}));
-    }
-    auto rows = std::make_unique<ComputedRows>(std::move(source), block_.width(), std::move(computation));
-    RowCounts counts = row_counts(run_);
-    if (block_.join != nullptr) counts.scan = nullptr;
-    rows->count_in(counts);
-    return rows;
-  }
-
- private:
-  std::shared_ptr<ServerExpressions> by_host(const std::vector<Item*>& checked,
-                                             const std::vector<ServerExpressions::Value>& values) const {
-    std::vector<bool> scaled;
-    for (const uint16_t number : numbers_) scaled.push_back(is_scaled(number));
-    return std::make_shared<ServerExpressions>(block_.columns.shared_sources(), block_.columns.fields(),
-                                               scaled, checked, values);
-  }
-
-  /// Those that a program checks.
-  Computation conditions(const Conditions& of) const {
-    Computation computation;
-    if (!by_program_ || !of.passes) return computation;
-    computation.conditions = of.program;
-    computation.passes = *of.passes;
-    return computation;
-  }
-
-  Result<Scans> open_scans(size_t number, const std::vector<uint16_t>& columns) const {
-    std::optional<Scans> scans;
-    const SourceTables::Source& source = block_.columns.sources().all()[number];
-    // Partitions may have been ruled out since.
-    if (hailstone::open_scans(readers_of(*source.table), block_.predicates[number], columns, scans) != 0)
-      return fail(ErrorCode::Deadlock, "the transaction has been rolled back");
-    HAILSTONE_ASSIGN(auto memory, run_.memory());
-    scans->take_memory_from(std::move(memory));
-    return std::move(*scans);
-  }
-
-  /// `above`: positions of keys of the joins above.
-  Result<std::unique_ptr<RowBatches>> open_side(const Join& side, const std::vector<uint16_t>& above) {
-    std::unique_ptr<RowBatches> rows;
-    if (side.source) {
-      HAILSTONE_ASSIGN(rows, open_table(*side.source));
-    } else {
-      HAILSTONE_ASSIGN(rows, open_join(side, above));
-    }
-    Computation computation = conditions(side.where);
-    const std::vector<Item*>& checked = by_program_ ? side.where.evaluated : side.where.all;
-    if (!checked.empty()) {
-      computation.host = by_host(checked, {});
-    } else if (computation.conditions != nullptr) {
-      computation.fallback = by_host(side.where.all, {});
-    }
-    if (computation.is_empty()) return rows;
-    return std::make_unique<ComputedRows>(std::move(rows), block_.width(), std::move(computation));
-  }
-
-  Result<std::unique_ptr<RowBatches>> open_table(size_t number) {
-    std::vector<uint16_t> positions, columns;
-    for (uint16_t i = 0; i < numbers_.size(); ++i) {
-      if (block_.columns.source_at(i) != number) continue;
-      positions.push_back(i);
-      columns.push_back(numbers_[i]);
-    }
-    HAILSTONE_ASSIGN(Scans scans, open_scans(number, columns));
-    auto rows = std::make_unique<ScannedBatches>(std::move(scans), std::move(positions), block_.width());
-    if (OperatorCounts* const counts = run_.counts(Operator::Scan, scans_++); counts != nullptr)
-      rows->count_scan_in(*counts);
-    return rows;
-  }
-
-  Result<std::unique_ptr<RowBatches>> open_join(const Join& side, const std::vector<uint16_t>& above) {
-    OperatorCounts* const counts = run_.counts(Operator::Join, joins_++);
-    // What the server evaluates of rows that turn out to be many it would evaluate once more.
-    JoinPlan plan{.kind = side.kind,
-                  .keys = side.keys,
-                  .probe_first = by_program_ && side.reads_probe_first(),
-                  .width = block_.width()};
-    std::vector<uint16_t> probe_above = above, build_above = above;
-    for (const JoinPlan::Key& key : side.keys) {
-      probe_above.push_back(key.probe);
-      build_above.push_back(key.build);
-    }
-    const auto append = [](std::vector<uint16_t>& to, const std::vector<uint16_t>& from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    for (const Join::ComputedKey& key : side.computed_keys) {
-      append(probe_above, key.probe_reads);
-      append(build_above, key.build_reads);
-    }
-    HAILSTONE_ASSIGN(auto probe, open_side(*side.probe, probe_above));
-    HAILSTONE_ASSIGN(auto build, open_side(*side.build, build_above));
-    std::vector<Item*> by_server = side.on_by_server() || !by_program_ ? side.on.all : std::vector<Item*>();
-    // Also where the server computes the rows: to compare each with each takes it as many times as long.
-    const bool uses_programs = by_program_ || !side.programs_may_end();
-    HAILSTONE_TRY(add_computed_keys(side, uses_programs, probe, build, plan.keys, by_server));
-    if (side.range && uses_programs) plan.range = add_range(side, probe, build);
-    if (side.kind != JoinPlan::Kind::Semi || !side.on.all.empty() || !by_server.empty())
-      add_columns_of(*side.build, above, plan.from_build);
-    if (by_program_) add_only_keys_of(side, above, plan.left_behind);
-    if (!by_server.empty()) {
-      plan.host = by_host(by_server, {});
-    } else if (side.on.passes) {
-      plan.conditions = side.on.program;
-      plan.passes = *side.on.passes;
-    }
-    if (memory_ == nullptr) {
-      const MemoryBudget& budget = probe->scans().budget();
-      memory_ = std::make_shared<JoinMemory>(query_memory(budget), joins_of(*block_.join),
-                                             floor_part(budget, FloorPart::JoinTables));
-    }
-    HAILSTONE_ASSIGN(auto join, HashJoin::make(std::move(probe), std::move(build), std::move(plan), memory_,
-                                               threads_, counts));
-    // What the server evaluates it would evaluate, and warn of, once more.
-    if (by_program_ && block_.watch != nullptr)
-      join->watch_build(
-          block_.watch->watch({.probe = side.probe->tables(),
-                               .build = side.build->tables(),
-                               .rows = side.build->rows_out,
-                               .scanned = side.build->source ? static_cast<double>(side.build->rows) : 0}));
-    return std::unique_ptr<RowBatches>(std::move(join));
-  }
-
-  static Result<Computation::Column> column_of_key(const Join::ComputedKey& key, bool is_of_build,
-                                                   const Program& program) {
-    const Program::Register result = is_of_build ? key.build : key.probe;
-    if (key.is_huge) {
-      const ScanColumn type{.integer = false,
-                            .type = Type::OrderedBytes,
-                            .width = sizeof(HugeInteger),
-                            .collation = &binary_collation()};
-      return Computation::Column{.type = type, .result = result};
-    }
-    if (program.kind(result) != ValueKind::Text) return Computation::Column::of(program, result);
-    HAILSTONE_CHECK(key.by_server.has_value(), "texts are equal by what no equality of the server has");
-    HAILSTONE_ASSIGN(const ScanColumn type, key.by_server->type_of(key.side(is_of_build)));
-    return Computation::Column{.type = type, .result = result};
-  }
-
-  /// Puts what keys are computed to behind the columns of each side's rows; the join drops it again.
-  /// `conditions` gets those that stay for pairs.
-  Status add_computed_keys(const Join& join, bool uses_programs, std::unique_ptr<RowBatches>& probe,
-                           std::unique_ptr<RowBatches>& build, std::vector<JoinPlan::Key>& keys,
-                           std::vector<Item*>& conditions) const {
-    Computation of_probe, of_build;
-    std::vector<ServerExpressions::Value> server_probe, server_build;
-    const auto add_by_server = [](const Join::ComputedKey& key, bool is_of_build, Computation& to,
-                                  std::vector<ServerExpressions::Value>& values) -> Status {
-      values.push_back(
-          {.item = &key.side(is_of_build), .kind = ServerValue::Equal, .equal = &*key.by_server});
-      HAILSTONE_ASSIGN(const ScanColumn type, ServerExpressions::type_of(values.back()));
-      to.columns.push_back(Computation::Column::of_host(type));
-      return {};
-    };
-    for (const Join::ComputedKey& key : join.computed_keys) {
-      const auto position = static_cast<uint16_t>(block_.width() + of_probe.columns.size());
-      if (key.has_program() && uses_programs) {
-        of_probe.values = join.probe_values;
-        of_build.values = join.build_values;
-        HAILSTONE_ASSIGN(auto of_probe_side, column_of_key(key, false, *join.probe_values));
-        HAILSTONE_ASSIGN(auto of_build_side, column_of_key(key, true, *join.build_values));
-        of_probe.columns.push_back(of_probe_side);
-        of_build.columns.push_back(of_build_side);
-      } else if (key.by_server && (by_program_ || key.raises_nothing)) {
-        HAILSTONE_TRY(add_by_server(key, false, of_probe, server_probe));
-        HAILSTONE_TRY(add_by_server(key, true, of_build, server_build));
-      } else {
-        conditions.push_back(key.condition);
-        continue;
-      }
-      keys.push_back({.probe = position, .build = position, .nulls_are_equal = key.nulls_are_equal});
-    }
-    if (of_probe.columns.empty()) return {};
-    if (!server_probe.empty()) {
-      of_probe.host = by_host({}, std::move(server_probe));
-      of_build.host = by_host({}, std::move(server_build));
-    }
-    probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
-    build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
-    return {};
-  }
-
-  /// The same of the numbers of a range.
-  JoinPlan::Range add_range(const Join& join, std::unique_ptr<RowBatches>& probe,
-                            std::unique_ptr<RowBatches>& build) const {
-    Computation of_probe, of_build;
-    of_probe.values = join.probe_values;
-    of_build.values = join.build_values;
-    const auto add = [&](Computation& to, Program::Register number) -> std::optional<uint16_t> {
-      if (number == Program::none) return std::nullopt;
-      to.columns.push_back(Computation::Column::of(*to.values, number));
-      return static_cast<uint16_t>(block_.width() + to.columns.size() - 1);
-    };
-    const JoinPlan::Range range{.build = *add(of_build, join.range->number),
-                                .end = add(of_build, join.range->end),
-                                .least = add(of_probe, join.range->least),
-                                .greatest = add(of_probe, join.range->greatest)};
-    probe = std::make_unique<ComputedRows>(std::move(probe), block_.width(), std::move(of_probe));
-    build = std::make_unique<ComputedRows>(std::move(build), block_.width(), std::move(of_build));
-    return range;
-  }
-
-  static size_t joins_of(const Join& side) {
-    return side.source ? 0 : 1 + joins_of(*side.probe) + joins_of(*side.build);
-  }
-
-  /// The positions of what is read of a side's tables behind a join.
-  void add_columns_of(const Join& side, const std::vector<uint16_t>& above, std::vector<uint16_t>& to) const {
-    if (!side.source) {
-      add_columns_of(*side.probe, above, to);
-      if (side.kind != JoinPlan::Kind::Semi) add_columns_of(*side.build, above, to);
-      return;
-    }
-    for (uint16_t i = 0; i < numbers_.size(); ++i) {
-      if (block_.columns.source_at(i) != *side.source) continue;
-      // The server evaluates what keys would be computed of.
-      const bool for_keys =
-          by_program_ && std::ranges::find(block_.only_for_keys, i) != block_.only_for_keys.end();
-      if (!for_keys || std::ranges::find(above, i) != above.end()) to.push_back(i);
-    }
-  }
-
-  /// The positions of what only this join reads of its probe side's tables.
-  void add_only_keys_of(const Join& side, const std::vector<uint16_t>& above,
-                        std::vector<uint16_t>& to) const {
-    for (const JoinPlan::Key& key : side.keys) {
-      const bool for_keys = std::ranges::find(block_.only_for_keys, key.probe) != block_.only_for_keys.end();
-      if (for_keys && std::ranges::find(above, key.probe) == above.end()) to.push_back(key.probe);
-    }
-  }
-
-  const RowBlock& block_;
-  const bool by_program_;
-  const unsigned threads_;
-  BlockRun& run_;
-  const std::vector<uint16_t> numbers_;
-  size_t scans_ = 0, joins_ = 0;  // opened so far, in the order of row_plan()
-  std::shared_ptr<JoinMemory> memory_;
-};
-
-Result<std::unique_ptr<ComputedRows>> RowBlock::open(bool by_program, unsigned threads, BlockRun& run,
-                                                     const ImageField& image) const {
-  return Opening(*this, by_program, threads, run).open(image);
 }
 
 OperatorPlan RowBlock::source_plan() const {

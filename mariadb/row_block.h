@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -135,10 +136,14 @@ struct RowBlock {
       if (on_by_server() || !where.evaluated.empty()) return true;
       return !source && (probe->has_conditions_of_server() || build->has_conditions_of_server());
     }
-    /// Whether a row may end a program, in this order of joins or another one.
+    /// Whether a row may end what computes keys, in this order of joins or another one, in which conditions
+    /// may be keys.
     bool may_end() const {
-      if (where.program->may_fail()) return true;
-      return !source && (on.program->may_fail() || keys_may_end() || probe->may_end() || build->may_end());
+      const auto may_fail = [](const Conditions& of) {
+        return of.program->may_fail() || !of.evaluated.empty();
+      };
+      if (may_fail(where)) return true;
+      return !source && (may_fail(on) || keys_may_end() || probe->may_end() || build->may_end());
     }
   };
 
@@ -151,6 +156,10 @@ struct RowBlock {
   std::unique_ptr<Join> join;                // null: there is one table
   std::vector<uint16_t> only_for_keys = {};  // positions that nothing but joins reads
   std::unique_ptr<JoinWatch> watch = {};     // of the joins; null: their order stays
+  /// Joins compare pairs of rows in the place of keys that may fail.
+  bool compares_pairs = false;
+  /// Set by any thread that met such a row: its partners are known by comparing.
+  std::shared_ptr<std::atomic<bool>> keys_have_failed = std::make_shared<std::atomic<bool>>(false);
 
   /// How many columns come before the computed ones.
   size_t width() const { return columns.numbers().size(); }
@@ -166,28 +175,28 @@ struct RowBlock {
   }
   /// Of fields that are among the columns.
   std::vector<uint16_t> positions_of(const std::vector<const Field*>& fields) const;
-  /// The rows with what is computed of them, counted in `run`: by programs, or, when these have met a row
-  /// that they do not compute, all by the server. `threads`: how many may put rows into the tables of joins;
-  /// with 1, rows that are taken one by one come in the same order each time. `image` gives the field in
-  /// which the server stores the value of an Image. ErrorCode::Deadlock: the transaction has been rolled
-  /// back.
+  /// The rows with what is computed of them, counted in `run`. `threads`: how many may put rows into the
+  /// tables of joins; with 1, rows that are taken one by one come in the same order each time. `image` gives
+  /// the field in which the server stores the value of an Image. ErrorCode::Deadlock: the transaction has
+  /// been rolled back.
   using ImageField = std::function<Field*(const RowExpression& expression)>;
-  Result<std::unique_ptr<ComputedRows>> open(bool by_program, unsigned threads, BlockRun& run,
-                                             const ImageField& image) const;
+  Result<std::unique_ptr<ComputedRows>> open(unsigned threads, BlockRun& run, const ImageField& image) const;
   /// The same where nothing is an Image.
-  Result<std::unique_ptr<ComputedRows>> open(bool by_program, unsigned threads, BlockRun& run) const {
-    return open(by_program, threads, run, [](const RowExpression&) { return nullptr; });
+  Result<std::unique_ptr<ComputedRows>> open(unsigned threads, BlockRun& run) const {
+    return open(threads, run, [](const RowExpression&) { return nullptr; });
   }
-  /// Once rows have ended with ErrorCode::Unsupported, before one was given, and are closed: whether they did
-  /// to be joined in another order, which `join` has now. `run` goes on with that.
-  bool join_in_other_order(BlockRun& run);
+  /// Once rows have ended with an error: whether they did so to be opened in another way.
+  bool wants_other_plan() const;
+  /// When they are closed, goes on with that. Joins get another order before they give their first row only.
+  void take_other_plan(BlockRun& run);
   /// What makes the rows, the scan in front: OperatorPlan has it behind.
   OperatorPlan row_plan() const;
 
  private:
   /// What reads tables and joins them, the last join in front.
   OperatorPlan source_plan() const;
-  std::vector<uint16_t> scanned_columns(bool by_program) const;
+  std::vector<uint16_t> scanned_columns() const;
+  void join_in_order_of(const JoinNode& tree);
   class Opening;
 };
 

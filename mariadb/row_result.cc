@@ -53,8 +53,7 @@ class RowResult final : public BlockResult {
         reader_(sources_.first().reader()),
         thd_(sources_.thd()),
         run_(thd_, sources_, std::move(record)),
-        rows_([this](bool by_program) { return open_rows(by_program); },
-              [this] { return block_.join_in_other_order(run_); }) {
+        rows_(block_, run_, [this] { return open_rows(); }) {
     for (const Field* field : block_.shown) {
       shown_.emplace_back(*field, sources_);
       shown_columns_.push_back(block_.columns.column_of(*field));
@@ -152,10 +151,9 @@ class RowResult final : public BlockResult {
     return nullptr;
   }
 
-  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
-    if (!by_program) run_.restart();
+  Result<std::unique_ptr<RowSource>> open_rows() {
     const unsigned threads = block_.way == SelectBlock::Way::Scanned ? 1 : query_threads(&thd_);
-    HAILSTONE_ASSIGN(auto rows, block_.open(by_program, threads, run_));
+    HAILSTONE_ASSIGN(auto rows, block_.open(threads, run_));
     switch (block_.way) {
       case SelectBlock::Way::FirstRows: {
         const bool have_places = !sources_.is_join();

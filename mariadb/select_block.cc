@@ -70,7 +70,7 @@ class SelectTranslator {
         return declined(SelectOutcome::Unordered, nullptr);
       // Warnings of rows have their numbers among all that the server would have read.
       if (has_conditions() && may_warn_of_rows(thd_)) return declined(SelectOutcome::Unordered, nullptr);
-      // Rows of joins that the server computes come in another order: it cannot go on where programs end.
+      // Where keys of joins end, rows come in another order: before the first is given.
       if (block_.join != nullptr && block_.join->may_end()) block_.way = SelectBlock::Way::Sorted;
     }
     return std::move(block_);

@@ -155,13 +155,18 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
 }
 
 ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources,
-                                     const std::vector<const Field*>& columns,
-                                     const std::vector<bool>& scaled, const std::vector<Item*>& conditions,
-                                     const std::vector<Value>& values)
-    : sources_(std::move(sources)), thd_(sources_->thd()), written_(columns.size()) {
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i] != nullptr) {
-      slots_.add(*columns[i], scaled[i]);
+                                     std::vector<const Field*> columns, std::vector<bool> scaled,
+                                     const std::vector<Item*>& conditions, const std::vector<Value>& values,
+                                     std::shared_ptr<std::atomic<bool>> raised)
+    : sources_(std::move(sources)),
+      thd_(sources_->thd()),
+      columns_(std::move(columns)),
+      scaled_(std::move(scaled)),
+      raised_(std::move(raised)),
+      written_(columns_.size()) {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i] != nullptr) {
+      slots_.add(*columns_[i], scaled_[i]);
     } else {
       slots_.add_none();
     }
@@ -171,11 +176,21 @@ ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources
   for (const Value& value : values) values_.push_back(make(value));
 }
 
-ServerExpressions::Expression ServerExpressions::make(const Value& value) const {
+std::shared_ptr<HostExpressions> ServerExpressions::for_another_thread() const {
+  std::vector<Item*> conditions;
+  std::vector<Value> values;
+  for (const Expression& condition : conditions_) conditions.push_back(condition.value.item);
+  for (const Expression& expression : values_) values.push_back(expression.value);
+  return std::make_shared<ServerExpressions>(sources_, columns_, scaled_, conditions, values, raised_);
+}
+
+ServerExpressions::Expression ServerExpressions::make(const Value& value) {
   Expression expression{.value = value, .item = SlotItem(*value.item, slots_)};
   if (value.field != nullptr) expression.format = FieldFormat(*value.field, value.field->ptr);
-  expression.by_code = expression.item.columns().size() == 1 && !may_warn(thd_, *value.item) &&
-                       !converts_literals(*value.item);
+  const bool warns = may_warn(thd_, *value.item) || converts_literals(*value.item);
+  // What an equality's side raises is not told to the statement.
+  wants_order_ = wants_order_ || (warns && value.kind != ServerValue::Equal);
+  expression.by_code = expression.item.columns().size() == 1 && !warns;
   if (expression.by_code) expression.bytes = std::make_unique<Arena>();
   return expression;
 }
@@ -239,7 +254,8 @@ Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool
   for (size_t i = 0; i < values_.size(); ++i) {
     values[i] = value_of(values_[i], rows, row);
     if (thd->is_error()) return failed();
-    if (any_raised_) return fail(ErrorCode::Unsupported, "a key of a join warns of a row, or fails");
+    if (values_[i].value.kind == ServerValue::Equal && raised_->load(std::memory_order_relaxed))
+      return fail(ErrorCode::InvalidArgument, "a key of a join warns of a row, or fails");
   }
   return true;
 }
@@ -288,7 +304,7 @@ Value ServerExpressions::evaluate(Expression& expression, const RowBatch& rows, 
   if (expression.value.kind == ServerValue::Equal) {
     const RaisedConditions raised(thd_);
     const Stored value = expression.value.equal->value_of(item, thd_, bytes);
-    any_raised_ = any_raised_ || raised.any();
+    if (raised.any()) raised_->store(true, std::memory_order_relaxed);
     return value;
   }
   if (expression.value.kind != ServerValue::Image) {

@@ -1,9 +1,10 @@
 // What only the server can evaluate of a row: its own items, which read the row's columns from slots of the
-// engine's (slot_item.h). On the connection's thread, one row after the other, so that its warnings and
-// errors are those that it gives without the engine.
+// engine's (slot_item.h). On the connection's thread; and one row after the other where they may warn, so
+// that warnings are those that the server gives without the engine.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -60,16 +61,18 @@ class ServerExpressions final : public FallbackExpressions {
     bool is_moment = false;              // Image and Time: as the moment of a program
     unsigned decimals = 0;               // Summand, Number
   };
-  /// `columns`: those of the rows; of these, `scaled` ones have DECIMALs as scaled numbers. The items and the
-  /// tables outlive it.
-  ServerExpressions(std::shared_ptr<const SourceTables> sources, const std::vector<const Field*>& columns,
-                    const std::vector<bool>& scaled, const std::vector<Item*>& conditions,
-                    const std::vector<Value>& values);
+  /// `columns`: those of the rows; of these, `scaled` ones have DECIMALs as scaled numbers. `raised` is set
+  /// where what is computed as a side of an equality raises a warning or an error, which ends the run: the
+  /// statement is not told, as maybe no pair of rows does that. The items and the tables outlive it.
+  ServerExpressions(std::shared_ptr<const SourceTables> sources, std::vector<const Field*> columns,
+                    std::vector<bool> scaled, const std::vector<Item*>& conditions,
+                    const std::vector<Value>& values, std::shared_ptr<std::atomic<bool>> raised);
   /// What the columns of `values` are, in order.
   static Result<ScanColumn> type_of(const Value& value);
 
-  /// ErrorCode::Unsupported: what is computed as a side of an equality raises a warning or an error, which
-  /// the statement is not told of: maybe no pair of rows does that.
+  /// Unless nothing warns.
+  bool wants_order() const override { return wants_order_; }
+  std::shared_ptr<HostExpressions> for_another_thread() const override;
   Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins,
                        std::span<hailstone::Value> values) override;
   /// As many conditions as the server keeps; and the first one in any case, which may be an error.
@@ -89,17 +92,20 @@ class ServerExpressions final : public FallbackExpressions {
     std::vector<std::optional<Stored>> known = {};
     std::unique_ptr<Arena> bytes = nullptr;  // of these
   };
-  Expression make(const Value& value) const;
+  Expression make(const Value& value);
   Stored value_of(Expression& expression, const RowBatch& rows, uint32_t row);
   Stored evaluate(Expression& expression, const RowBatch& rows, uint32_t row, Arena& bytes);
   const std::shared_ptr<const SourceTables> sources_;
   THD& thd_;
+  const std::vector<const Field*> columns_;
+  const std::vector<bool> scaled_;
+  const std::shared_ptr<std::atomic<bool>> raised_;
   ColumnSlots slots_;
   std::vector<Expression> conditions_, values_;
   std::vector<uint64_t> written_;  // of each column: the number of the row whose value its slot has
   uint64_t row_ = 0;               // among all that were computed
-  bool any_raised_ = false;        // by sides of equalities
-  Arena bytes_;                    // of the batch's values
+  bool wants_order_ = false;
+  Arena bytes_;  // of the batch's values
 };
 
 }  // namespace hailstone

@@ -26,8 +26,7 @@ class ServerGroupResult final : public BlockResult {
         reader_(sources_.first().reader()),
         thd_(sources_.thd()),
         run_(thd_, sources_, std::move(record)),
-        rows_([this](bool by_program) { return open_rows(by_program); },
-              [this] { return block_.join_in_other_order(run_); }) {
+        rows_(block_, run_, [this] { return open_rows(); }) {
     for (const Field* field : block_.read) {
       read_.emplace_back(*field, sources_);
       slots_.add(*field, false);
@@ -141,11 +140,10 @@ class ServerGroupResult final : public BlockResult {
     return 0;
   }
 
-  Result<std::unique_ptr<RowSource>> open_rows(bool by_program) {
-    if (!by_program) run_.restart();
+  Result<std::unique_ptr<RowSource>> open_rows() {
     // In one group, rows come in the same order each time.
     const unsigned threads = block_.keys.empty() ? 1 : query_threads(&thd_);
-    HAILSTONE_ASSIGN(auto rows, block_.open(by_program, threads, run_));
+    HAILSTONE_ASSIGN(auto rows, block_.open(threads, run_));
     std::vector<RowOrder> order;
     for (const ServerGroupsBlock::Key& key : block_.keys) {
       order.push_back(

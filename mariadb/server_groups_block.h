@@ -43,7 +43,7 @@ struct ServerGroupsBlock : RowBlock {
   bool by_table = false;
 
   /// Whether all rows are there before the first becomes part of a group: they are sorted, or come of a join
-  /// in which they would come in another order once a program has ended.
+  /// in which they would come in another order once keys have failed.
   bool collects_rows() const { return !keys.empty() || (join != nullptr && join->may_end()); }
 
   OperatorPlan plan() const;

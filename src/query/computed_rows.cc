@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
 #include "base/mutex.h"
 #include "query/aside_rows.h"
 #include "schema/ordered_wide.h"
+#include "table/helpers.h"
 
 namespace hailstone {
 
@@ -131,25 +134,31 @@ struct ComputedRows::Aside {
 /// What one thread computes.
 class ComputedRows::Worker {
  public:
-  Worker(const ComputedRows& rows, const Computation& computation, const RowCounts& counts)
-      : computation_(computation), counts_(counts) {
+  Worker(const ComputedRows& rows, const Computation& computation, const RowCounts& counts, unsigned part = 0)
+      : computation_(computation),
+        counts_(counts),
+        part_(part),
+        host_(part == 0 || computation.host == nullptr ? computation.host
+                                                       : computation.host->for_another_thread()),
+        has_places_(rows.has_places_) {
     if (computation_.conditions != nullptr)
       conditions_.emplace(computation_.conditions, std::vector{computation_.passes});
     if (computation_.values != nullptr) values_.emplace(computation_.values, registers(computation_.columns));
-    has_places_ = rows.has_places_;
     kept_.resize(rows.source_columns_ + (has_places_ ? 1 : 0));
     computed_.resize(computation_.columns.size());
     for (size_t i = 0; i < computed_.size(); ++i) {
       if (computation_.columns[i].result == Program::none) of_host_.push_back(i);
     }
+    host_values_.resize(of_host_.size());
+    all_values_.resize(computed_.size());
   }
 
   /// The rows of the batch that are left when the program's conditions have been looked at: those that pass,
   /// and those that have a failure, of which the fallback is to be asked (failures_). There may be none.
-  Status filter(const RowBatch& batch, unsigned part, RowBatch& rows) {
+  Status filter(const RowBatch& batch, RowBatch& rows) {
     begin(batch, rows);
     if (!conditions_) return {};
-    const OperatorWork work(counts_.filter, part);
+    const OperatorWork work(counts_.filter, part_);
     conditions_->run(rows);
     const Computed& passes = conditions_->result(computation_.passes);
     const bool any_failures = has_failures(passes, rows.rows);
@@ -172,15 +181,13 @@ class ComputedRows::Worker {
     for (uint32_t row = 0; row < batch.rows; ++row) failed[row] = passes.failure(row) != 0 ? 1 : 0;
   }
 
-  /// Goes on from `row` to the first of the rows that filter() has left for which the host's conditions hold.
-  /// False: there is none.
+  /// Goes on from `row` to the first of the rows that filter() has left for which the conditions of the host
+  /// or the fallback hold. False: there is none.
   Result<bool> find(const RowBatch& rows, uint32_t& row) {
-    if (!failures_.empty()) return find_by_fallback(rows, row);
-    if (computation_.host == nullptr || row == rows.rows) return row != rows.rows;
-    const OperatorWork work(counts_.host, 0);
+    if (host_ == nullptr && failures_.empty()) return row != rows.rows;
+    const OperatorWork work(counts_of_asked(), part_);
     for (; row != rows.rows; ++row) {
-      HAILSTONE_ASSIGN(const bool passes, computation_.host->compute(rows, row, row == 0, {}));
-      work.add_rows(1, passes ? 1 : 0);
+      HAILSTONE_ASSIGN(const bool passes, ask_of(rows, row, work));
       if (passes) return true;
     }
     return false;
@@ -190,46 +197,42 @@ class ComputedRows::Worker {
   std::span<const uint16_t> chosen() const { return chosen_; }
 
   /// The rows that pass, with what is computed of them; there may be none. `aside` gets those that have
-  /// failures; null: the fallback is asked at once, of conditions only.
-  Status compute(const RowBatch& batch, unsigned part, Aside* aside, RowBatch& rows) {
-    HAILSTONE_TRY(filter(batch, part, rows));
-    if (!failures_.empty())
-      HAILSTONE_TRY(aside != nullptr ? put_aside(rows, part, *aside) : ask_at_once(rows));
-    if (computation_.host != nullptr && rows.rows != 0)
-      HAILSTONE_TRY(counted(counts_.host, part, rows, [&] { return ask_host(rows); }));
-    if (rows.rows == 0) return {};
-    if (values_)
-      HAILSTONE_TRY(counted(counts_.compute, part, rows, [&] { return compute_values(rows, part, aside); }));
-    if (rows.rows == 0) return {};
-    const ColumnVector* const places = has_places_ ? columns_.back() : nullptr;
-    if (has_places_) columns_.pop_back();
-    for (size_t i = 0; i < computed_.size(); ++i) {
-      const auto& column = computation_.columns[i];
-      if (column.result != Program::none) {
-        store(values_->result(column.result), column.type, rows.rows, computed_[i], bytes_);
-      }
-      columns_.push_back(&computed_[i]);
+  /// failures; null: the fallback is asked at once.
+  Status compute(const RowBatch& batch, Aside* aside, RowBatch& rows) {
+    HAILSTONE_TRY(filter(batch, rows));
+    uint64_t failed = 0;  // rows, while their columns were computed
+    if (values_ && rows.rows != 0) {
+      const OperatorWork work(counts_.compute, part_);
+      HAILSTONE_ASSIGN(failed, compute_values(rows));
     }
-    if (has_places_) columns_.push_back(places);
-    rows.columns = columns_;
+    const uint32_t computed_of = rows.rows;
+    if (aside != nullptr && !failures_.empty()) HAILSTONE_TRY(put_aside(rows, *aside));
+    if (rows.rows != 0 && (host_ != nullptr || !failures_.empty())) {
+      HAILSTONE_TRY(ask_caller([&] { return ask(rows); }));
+    } else {
+      replaced_.clear();
+    }
+    if (values_) {
+      const OperatorWork work(counts_.compute, part_);
+      work.add_rows(rows.rows + (aside != nullptr && host_ == nullptr ? failed : 0), rows.rows);
+      if (rows.rows != computed_of && rows.rows != 0) values_->run(rows);
+    }
+    if (rows.rows != 0) add_computed(rows);
     return {};
   }
 
  private:
-  /// What `step` leaves of the rows is what the operator hands on.
-  template <typename Step>
-  Status counted(OperatorCounts* counts, unsigned part, const RowBatch& rows, const Step& step) {
-    const OperatorWork work(counts, part);
-    const uint32_t in = rows.rows;
-    HAILSTONE_TRY(step());
-    work.add_rows(in, rows.rows);
-    return {};
-  }
-
   void begin(const RowBatch& batch, RowBatch& rows) {
     columns_.assign(batch.columns.begin(), batch.columns.end());
     rows = {.rows = batch.rows, .columns = columns_, .order = batch.order};
     failures_.clear();
+    host_begins_ = fallback_begins_ = true;
+  }
+
+  /// An error that says so.
+  std::unexpected<Error> not_computed() const {
+    if (computation_.has_failed != nullptr) computation_.has_failed->store(true, std::memory_order_relaxed);
+    return hailstone::not_computed();
   }
 
   void keep_chosen(RowBatch& rows) {
@@ -250,20 +253,23 @@ class ComputedRows::Worker {
     std::swap(passing_, chosen_);
     chosen_.clear();
     passed_.clear();
+    counted_.clear();
     auto next = passing_.begin();
     for (uint32_t row = 0; row < rows; ++row) {
       const bool passed = next != passing_.end() && *next == row;
       if (passed) ++next;
-      if (!passed && passes.failures[row] == 0) continue;
+      const Failure failure = passes.failures[row];
+      if (!passed && failure == 0) continue;
       chosen_.push_back(static_cast<uint16_t>(row));
-      failures_.push_back(passes.failures[row]);
+      failures_.push_back(failure);
       passed_.push_back(passed ? 1 : 0);
+      counted_.push_back(failure == 0 ? 1 : 0);
     }
   }
 
   /// Divides the rows, of which failures_ tells, and whether they have passed otherwise passed_.
-  Status put_aside(RowBatch& rows, unsigned part, Aside& aside) {
-    Aside::OfThread& own = aside.by_thread[part];
+  Status put_aside(RowBatch& rows, Aside& aside) {
+    Aside::OfThread& own = aside.by_thread[part_];
     const uint64_t most = computation_.fallback->most_told();
     chosen_.clear();
     aside_.clear();
@@ -280,108 +286,140 @@ class ComputedRows::Worker {
       }
     }
     failures_.clear();
-    if (!aside_.empty()) HAILSTONE_TRY(aside.add(part, rows, aside_));
+    if (!aside_.empty()) HAILSTONE_TRY(aside.add(part_, rows, aside_));
     keep_chosen(rows);
     return {};
   }
 
-  /// As find(), where there are failures.
-  Result<bool> find_by_fallback(const RowBatch& rows, uint32_t& row) {
-    const OperatorWork work(counts_.filter, 0);
-    for (; row != rows.rows; ++row) {
-      if (failures_[row] == 0) return true;
-      HAILSTONE_ASSIGN(const bool passes, computation_.fallback->compute(rows, row, row == 0, {}));
-      work.add_rows(0, passes ? 1 : 0);
-      if (passes) return true;
+  /// What the host, or of a row with a failure the fallback, says of the row: whether it passes, and of what
+  /// columns it has.
+  Result<bool> ask_of(const RowBatch& rows, uint32_t row, const OperatorWork& work) {
+    if (!is_failed(row)) {
+      if (host_ == nullptr) return true;
+      HAILSTONE_ASSIGN(const bool passes,
+                       host_->compute(rows, row, std::exchange(host_begins_, false), host_values_));
+      work.add_rows(1, passes ? 1 : 0);
+      return passes;
     }
-    return false;
+    HAILSTONE_ASSIGN(const bool passes, computation_.fallback->compute(
+                                            rows, row, std::exchange(fallback_begins_, false), all_values_));
+    const bool is_counted = counted_[row] != 0;
+    if (!is_counted && counts_.filter != nullptr) counts_.filter->add_rows(0, passes ? 1 : 0);
+    if (host_ != nullptr) work.add_rows(is_counted || passes ? 1 : 0, passes ? 1 : 0);
+    return passes;
   }
+  /// Of what is asked.
+  OperatorCounts* counts_of_asked() const { return host_ != nullptr ? counts_.host : counts_.filter; }
+  bool is_failed(uint32_t row) const { return !failures_.empty() && failures_[row] != 0; }
 
-  Status ask_at_once(RowBatch& rows) {
+  /// Leaves the rows that pass, with the host's columns of them; and in replaced_ the rows whose columns are
+  /// the fallback's.
+  Status ask(RowBatch& rows) {
+    const OperatorWork work(counts_of_asked(), part_);
     chosen_.clear();
+    replaced_.clear();
+    replacements_.clear();
+    for (const size_t i : of_host_) {
+      ColumnVector& column = computed_[i];
+      column.integers.assign(computation_.columns[i].type.integer ? rows.rows : 0, 0);
+      column.bytes.assign(computation_.columns[i].type.integer ? 0 : rows.rows, {});
+      column.any_nulls = false;
+    }
     for (uint32_t row = 0; row < rows.rows; ++row) {
-      HAILSTONE_ASSIGN(const bool found, find_by_fallback(rows, row));
-      if (found) chosen_.push_back(static_cast<uint16_t>(row));
+      HAILSTONE_ASSIGN(const bool passes, ask_of(rows, row, work));
+      if (!passes) continue;
+      const auto place = static_cast<uint32_t>(chosen_.size());
+      chosen_.push_back(static_cast<uint16_t>(row));
+      const bool failed = is_failed(row);
+      if (failed) {
+        replaced_.push_back(place);
+        replacements_.insert(replacements_.end(), all_values_.begin(), all_values_.end());
+      }
+      for (size_t i = 0; i < of_host_.size(); ++i)
+        put(failed ? all_values_[of_host_[i]] : host_values_[i], of_host_[i], place, rows.rows);
+    }
+    for (const size_t i : of_host_) {
+      ColumnVector& column = computed_[i];
+      if (!column.integers.empty()) column.integers.resize(chosen_.size());
+      if (!column.bytes.empty()) column.bytes.resize(chosen_.size());
+      if (column.any_nulls) column.nulls.resize(chosen_.size());
     }
     failures_.clear();
     keep_chosen(rows);
     return {};
   }
 
-  Status compute_values(RowBatch& rows, unsigned part, Aside* aside) {
+  /// Of one row of so many.
+  void put(const Value& value, size_t number, uint32_t row, uint32_t rows) {
+    const ScanColumn& type = computation_.columns[number].type;
+    ColumnVector& column = computed_[number];
+    if (type.integer) column.integers[row] = value.integer;
+    if (type.may_be_huge && !value.bytes.empty() && column.bytes.empty()) column.bytes.resize(rows);
+    if (!type.integer || !column.bytes.empty()) column.bytes[row] = value.bytes;
+    if (value.null && !std::exchange(column.any_nulls, true)) column.nulls.assign(rows, 0);
+    if (column.any_nulls) column.nulls[row] = value.null ? 1 : 0;
+  }
+
+  /// Runs the program of the columns, and adds to failures_ those of rows that pass otherwise. Of how many
+  /// that had none.
+  Result<uint64_t> compute_values(const RowBatch& rows) {
     values_->run(rows);
     bytes_.clear();
-    bool any = false;
+    uint64_t failed = 0;
     for (const auto& column : computation_.columns) {
       if (column.result == Program::none) continue;
       const Computed& value = values_->result(column.result);
-      const auto has_column = [&](uint32_t row) {
-        return value.is_null(row) || is_of_column(value.number(row), column.type);
-      };
-      const bool may_leave = value.any_huge || (value.kind == ValueKind::Integer && column.type.integer &&
-                                                column.type.type == Type::Unsigned);
+      const bool may_leave = may_leave_column(value, column.type, rows.rows);
       if (!has_failures(value, rows.rows) && !may_leave) continue;
-      if (!std::exchange(any, true)) failures_.assign(rows.rows, Failure{0});
+      if (failures_.empty()) {
+        failures_.assign(rows.rows, Failure{0});
+        passed_.assign(rows.rows, 1);
+        counted_.assign(rows.rows, 1);
+      }
       for (uint32_t row = 0; row < rows.rows; ++row) {
-        failures_[row] = both_failures(failures_[row], value.failure(row));
-        if (may_leave && !has_column(row)) failures_[row] = unknown_value;
+        if (passed_[row] == 0) continue;
+        const Failure before = failures_[row];
+        failures_[row] = both_failures(before, value.failure(row));
+        if (may_leave && !value.is_null(row) && !is_of_column(value.number(row), column.type))
+          failures_[row] = unknown_value;
+        failed += before == 0 && failures_[row] != 0 ? 1U : 0U;
       }
     }
-    if (!any) return {};
-    if (std::ranges::none_of(failures_, [](Failure failure) { return failure != 0; })) {
-      failures_.clear();
-      return {};
-    }
-    if (aside == nullptr || computation_.fallback == nullptr) return not_computed();
-    passed_.assign(rows.rows, 1);
-    const uint32_t before = rows.rows;
-    HAILSTONE_TRY(put_aside(rows, part, *aside));
-    if (rows.rows != before && rows.rows != 0) values_->run(rows);
-    return {};
+    if (failed != 0 && computation_.fallback == nullptr) return not_computed();
+    if (std::ranges::none_of(failures_, [](Failure failure) { return failure != 0; })) failures_.clear();
+    return failed;
   }
 
-  Status ask_host(RowBatch& rows) {
-    chosen_.clear();
-    host_values_.resize(of_host_.size());
-    for (const size_t i : of_host_) {
-      ColumnVector& column = computed_[i];
-      column.integers.clear();
-      column.bytes.clear();
-      column.nulls.clear();
-      column.any_nulls = false;
-    }
-    for (uint32_t row = 0; row < rows.rows; ++row) {
-      HAILSTONE_ASSIGN(const bool passes, computation_.host->compute(rows, row, row == 0, host_values_));
-      if (!passes) continue;
-      chosen_.push_back(static_cast<uint16_t>(row));
-      for (size_t i = 0; i < of_host_.size(); ++i) {
-        ColumnVector& column = computed_[of_host_[i]];
-        const Value& value = host_values_[i];
-        if (const ScanColumn& type = computation_.columns[of_host_[i]].type; type.integer) {
-          column.integers.push_back(value.integer);
-          if (type.may_be_huge && !value.bytes.empty()) {
-            column.bytes.resize(column.integers.size());
-            column.bytes.back() = value.bytes;
-          }
-        } else {
-          column.bytes.push_back(value.bytes);
-        }
-        column.nulls.push_back(value.null ? 1 : 0);
-        column.any_nulls |= value.null;
+  /// Whether one of the first so many numbers may be none of the column.
+  static bool may_leave_column(const Computed& value, const ScanColumn& column, uint32_t rows) {
+    if (value.any_huge) return true;
+    if (value.kind != ValueKind::Integer || !column.integer || column.type != Type::Unsigned) return false;
+    const auto numbers = std::span(value.integers).first(rows);
+    return std::accumulate(numbers.begin(), numbers.end(), int64_t{0}, std::bit_or()) < 0;
+  }
+
+  /// Puts what is computed behind the source's columns.
+  void add_computed(RowBatch& rows) {
+    const ColumnVector* const places = has_places_ ? columns_.back() : nullptr;
+    if (has_places_) columns_.pop_back();
+    for (size_t i = 0; i < computed_.size(); ++i) {
+      const auto& column = computation_.columns[i];
+      if (column.result != Program::none) {
+        store(values_->result(column.result), column.type, rows.rows, computed_[i], bytes_);
+        for (size_t k = 0; k < replaced_.size(); ++k)
+          put(replacements_[k * computed_.size() + i], i, replaced_[k], rows.rows);
       }
+      columns_.push_back(&computed_[i]);
     }
-    for (const size_t i : of_host_) {
-      ColumnVector& column = computed_[i];
-      if (computation_.columns[i].type.may_be_huge && !column.bytes.empty())
-        column.bytes.resize(column.integers.size());
-    }
-    keep_chosen(rows);
-    return {};
+    if (has_places_) columns_.push_back(places);
+    rows.columns = columns_;
   }
 
   const Computation& computation_;
   const RowCounts counts_;
-  bool has_places_ = false;
+  const unsigned part_;
+  const std::shared_ptr<HostExpressions> host_;
+  const bool has_places_;
   std::optional<Evaluator> conditions_, values_;
   std::vector<const ColumnVector*> columns_;  // of the rows at hand
   std::vector<ColumnVector> kept_;            // the source's columns, of the rows that passed
@@ -389,10 +427,15 @@ class ComputedRows::Worker {
   std::vector<size_t> of_host_;  // places in computed_
   ColumnVector spare_;
   std::vector<uint16_t> chosen_, passing_, aside_;
-  std::vector<Failure> failures_;  // of the rows at hand; empty: there are none
-  std::vector<uint8_t> passed_;    // of the same: whether they pass with the values that they have
-  std::vector<Value> host_values_;
-  Arena bytes_;  // of numbers in computed_
+  // Of the rows at hand; failures_ empty: there are none.
+  std::vector<Failure> failures_;
+  std::vector<uint8_t> passed_;                       // whether they pass with the values that they have
+  std::vector<uint8_t> counted_;                      // whether they are counted among those that pass
+  bool host_begins_ = true, fallback_begins_ = true;  // are yet to be asked of the batch
+  std::vector<Value> host_values_, all_values_;
+  std::vector<uint32_t> replaced_;
+  std::vector<Value> replacements_;  // of each of these, one for each of computed_
+  Arena bytes_;                      // of numbers in computed_
 };
 
 /// Where next() is.
@@ -425,11 +468,12 @@ Result<ScanColumn> ComputedRows::column(size_t position) const {
 Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
   const unsigned used = std::max(1U, threads(wanted));
   std::deque<Worker> workers;
-  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, computation_, counts_);
+  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, computation_, counts_, i);
   Aside aside(*this, used);
+  Aside* const for_failures = asks_in_order() ? nullptr : &aside;
   const TakeRows compute = [&](unsigned part, const RowBatch& batch) -> Status {
     RowBatch rows;
-    HAILSTONE_TRY(workers[part].compute(batch, part, &aside, rows));
+    HAILSTONE_TRY(workers[part].compute(batch, for_failures, rows));
     return rows.rows == 0 ? Status() : take(part, rows);
   };
   HAILSTONE_TRY(source_->each_batch(used, compute));
@@ -448,12 +492,16 @@ Status ComputedRows::take_aside(Aside& aside, const TakeRows& take) {
       if (batch == nullptr) break;
       programs.find_failed_conditions(*batch, of_condition);
       RowBatch rows;
-      HAILSTONE_TRY(worker.compute(*batch, 0, nullptr, rows));
+      HAILSTONE_TRY(worker.compute(*batch, nullptr, rows));
       uint64_t passed = 0;
       for (const uint16_t row : worker.chosen()) passed += of_condition[row];
-      // Others have been counted as what passes the conditions.
+      // Others have been counted as what passes the conditions, and where a host is not asked first, too, as
+      // what is computed.
+      const auto others = static_cast<uint64_t>(std::ranges::count(of_condition, 0));
+      const bool has_host = computation_.host != nullptr;
       if (counts_.filter != nullptr) counts_.filter->add_rows(0, passed);
-      if (counts_.compute != nullptr) counts_.compute->add_rows(passed, rows.rows);
+      if (has_host && counts_.host != nullptr) counts_.host->add_rows(passed + others, rows.rows);
+      if (counts_.compute != nullptr) counts_.compute->add_rows(has_host ? rows.rows : passed, rows.rows);
       if (rows.rows != 0) HAILSTONE_TRY(take(0, rows));
     }
   }
@@ -468,7 +516,7 @@ Result<const RowBatch*> ComputedRows::next() {
   for (;;) {
     HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
     if (batch == nullptr) return nullptr;
-    HAILSTONE_TRY(next_->worker.compute(*batch, 0, nullptr, next_->rows));
+    HAILSTONE_TRY(next_->worker.compute(*batch, nullptr, next_->rows));
     if (next_->rows.rows != 0) return &next_->rows;
   }
 }
@@ -483,7 +531,7 @@ Result<ComputedRows::Row> ComputedRows::next_row() {
     HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
     if (batch == nullptr) return Row{};
     next_->row = 0;
-    HAILSTONE_TRY(next_->worker.filter(*batch, 0, next_->rows));
+    HAILSTONE_TRY(next_->worker.filter(*batch, next_->rows));
   }
 }
 

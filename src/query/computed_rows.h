@@ -2,10 +2,12 @@
 // and other consumers go through.
 //
 // Conditions and columns are registers of programs, computed by the threads that scan; or they are the
-// embedding application's own, which is asked on the caller's thread: then no other one takes part.
+// embedding application's own, the host's, which is asked on the caller's thread. The other threads wait for
+// its answer, batch by batch; where the host is to be asked in the order of the rows, they take no part.
 //
-// A row of which a program has a failure is put aside. When all others have been taken, the host is asked of
-// those, in the order of the scans, on the caller's thread: for all that the programs compute.
+// Of a row of which a program has a failure the fallback is asked, for all that is computed of the row. The
+// row is put aside until all others have been taken, and then comes in the order of the scans. Where one
+// thread goes through the rows in their order, it is asked at once.
 #pragma once
 
 #include <atomic>
@@ -18,17 +20,21 @@
 
 namespace hailstone {
 
-/// Conditions and columns that only the embedding application can compute, row by row, in the order of the
-/// scan. Called on the thread that goes through the rows.
+/// Conditions and columns that only the embedding application can compute, row by row. Called on the thread
+/// of the rows' consumer.
 class HostExpressions {
  public:
   virtual ~HostExpressions() = default;
+  /// Whether rows are to come in their order, from one thread.
+  virtual bool wants_order() const { return true; }
+  /// The same for the batches of another thread, where no order is wanted.
+  virtual std::shared_ptr<HostExpressions> for_another_thread() const { return nullptr; }
   /// Whether `row` passes; when it does, `values` gets the host's columns, which are valid until the batch
   /// has been taken. `begins`: it is the first of a batch. `rows` has the scan's columns.
   virtual Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins, std::span<Value> values) = 0;
 };
 
-/// Who is asked of rows of which programs have a failure. Called on the caller's thread.
+/// Who is asked of rows of which programs have a failure.
 class FallbackExpressions : public HostExpressions {
  public:
   /// So many rows that warn are to be told of one by one, in the order of their rows; of others it matters
@@ -54,11 +60,12 @@ struct Computation {
   Program::Register passes = Program::none;        // of `conditions`: rows for which it is TRUE
   std::shared_ptr<const Program> values = {};      // may be null
   std::vector<Column> columns = {};
-  std::shared_ptr<HostExpressions> host =
-      {};  // may be null; its columns are those without a register, in order
-  /// Has all conditions and all columns, in order. Null: a failure ends the run with ErrorCode::Unsupported.
-  /// Not beside `host`.
+  /// May be null. Its columns are those without a register, in order.
+  std::shared_ptr<HostExpressions> host = {};
+  /// Has all conditions and all columns, in order. Null: a failure ends the run with an error.
   std::shared_ptr<FallbackExpressions> fallback = {};
+  /// Set by any thread where a failure ends the run. May be null.
+  std::shared_ptr<std::atomic<bool>> has_failed = {};
 
   bool is_empty() const { return conditions == nullptr && columns.empty() && host == nullptr; }
 };
@@ -120,10 +127,7 @@ class ComputedRows final : public RowBatches {
   Result<Row> next_row();
   uint64_t rows_read() const override { return source_->rows_read(); }
   const Scans& scans() const override { return source_->scans(); }
-  /// Hosts' expressions are asked by one thread.
-  unsigned threads(unsigned wanted) const override {
-    return computation_.host != nullptr ? 1 : source_->threads(wanted);
-  }
+  unsigned threads(unsigned wanted) const override { return asks_in_order() ? 1 : source_->threads(wanted); }
 
   Status check_interruption() const { return scans().check_interruption(); }
   Status check_interruption_seen() const { return scans().check_interruption_seen(); }
@@ -137,6 +141,7 @@ class ComputedRows final : public RowBatches {
   class Worker;
   struct Next;
   struct Aside;
+  bool asks_in_order() const { return computation_.host != nullptr && computation_.host->wants_order(); }
   Status take_aside(Aside& aside, const TakeRows& take);
   const std::unique_ptr<RowBatches> source_;
   const size_t source_columns_;

@@ -10,11 +10,7 @@ bool has_failures(const Computed& computed, uint32_t rows) {
 }
 
 std::unexpected<Error> not_computed() {
-  return fail(ErrorCode::Unsupported, "an expression has a value that it is not computed for here");
-}
-
-Status check_failures(const Computed& computed, uint32_t rows) {
-  return has_failures(computed, rows) ? not_computed() : Status();
+  return fail(ErrorCode::InvalidArgument, "an expression has a value that it is not computed for here");
 }
 
 void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to) {

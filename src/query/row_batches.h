@@ -18,10 +18,8 @@ namespace hailstone {
 
 /// Whether one of the first so many rows has a failure.
 bool has_failures(const Computed& computed, uint32_t rows);
-/// ErrorCode::Unsupported: a row has a failure, of which there is nobody to be asked here.
+/// A row has a failure, and there is no fallback to be asked.
 std::unexpected<Error> not_computed();
-/// The same where a row has one.
-Status check_failures(const Computed& computed, uint32_t rows);
 
 /// Makes `to` the first so many rows for which a register of truth is TRUE.
 void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to);
@@ -37,7 +35,6 @@ class RowBatches {
   virtual Result<ScanColumn> column(size_t position) const = 0;
   /// All rows, each once, as often as is wanted. `take` is called by up to `wanted` threads at once, each of
   /// which is a `part` below that number; a batch is valid during the call, and has a row at least.
-  /// ErrorCode::Unsupported: a program has a failure of a row, of which nobody can be asked.
   using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
   virtual Status each_batch(unsigned wanted, const TakeRows& take) = 0;
   /// The same one after the other, on the caller's thread, instead of each_batch(): rows that are valid until

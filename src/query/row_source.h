@@ -13,8 +13,7 @@ namespace hailstone {
 class RowSource {
  public:
   virtual ~RowSource() = default;
-  /// Goes to the next row. False: there is none. ErrorCode::Unsupported: an expression is not computed
-  /// (ComputedRows); the rows before are right.
+  /// Goes to the next row. False: there is none.
   virtual Result<bool> next() = 0;
   /// Once next() has given a row: goes up to `rows` further without a look at those between, and returns how
   /// many it has gone; 0: it cannot, or has no more rows. What it stood at is gone.

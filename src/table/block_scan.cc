@@ -265,6 +265,7 @@ class SharedWork {
       at = scan;
       for (;;) {
         ProcessorTurns::check();
+        answer_helpers();
         HAILSTONE_ASSIGN(const bool found, worker->next(number, last));
         if (!found) return {};
         found_rows = true;

@@ -1,9 +1,13 @@
 #include "table/helpers.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/guard.h"
 #include "base/mutex.h"
@@ -13,15 +17,57 @@ namespace hailstone {
 
 namespace {
 
+/// What a helper waits for. It is on the helper's stack.
+struct Question {
+  const std::function<Status()>& work;
+  std::optional<Status> answer = {};
+};
+
 /// A helper that starts after the work was done finds it closed and touches nothing else.
 struct Helpers {
   Mutex mutex;
-  Condition changed;
+  Condition changed;   // what the caller waits for
+  Condition answered;  // what helpers wait for
   bool closed HAILSTONE_GUARDED_BY(mutex) = false;
   unsigned running HAILSTONE_GUARDED_BY(mutex) = 0;
+  std::vector<Question*> asked HAILSTONE_GUARDED_BY(mutex);
+  std::atomic<bool> any_asked{false};
 };
 
 constexpr std::chrono::milliseconds between_looks(20);
+
+thread_local Helpers* own_helpers = nullptr;  // of this thread, as the caller
+thread_local Helpers* helped_with = nullptr;  // of the caller that this thread helps
+
+/// Sets one of them for a while: work may be within other work.
+class During {
+ public:
+  During(Helpers*& place, Helpers* helpers) : place_(place), before_(std::exchange(place, helpers)) {}
+  During(const During&) = delete;
+  During& operator=(const During&) = delete;
+  ~During() { place_ = before_; }
+
+ private:
+  Helpers*& place_;
+  Helpers* const before_;
+};
+
+void answer(Helpers& helpers) {
+  while (helpers.any_asked.load(std::memory_order_acquire)) {
+    Question* question = nullptr;
+    {
+      const MutexLock guard(helpers.mutex);
+      question = helpers.asked.front();
+      helpers.asked.erase(helpers.asked.begin());
+      helpers.any_asked.store(!helpers.asked.empty(), std::memory_order_release);
+    }
+    // A helper may have helpers itself.
+    Status found = ask_caller(question->work);
+    const MutexLock guard(helpers.mutex);
+    question->answer.emplace(std::move(found));
+    helpers.answered.notify_all();
+  }
+}
 
 }  // namespace
 
@@ -30,6 +76,7 @@ void run_with_helpers(TableHost& host, unsigned threads, const std::function<voi
   const auto helpers = std::make_shared<Helpers>();
   const std::thread::id caller = std::this_thread::get_id();
   ProcessorTurns* const turns = host.processor_turns();
+  const During as_caller(own_helpers, helpers.get());
   for (unsigned part = 1; part < threads; ++part) {
     if (turns != nullptr && !turns->has_free()) break;
     const auto help = [helpers, &work, part, caller, turns] {
@@ -42,6 +89,7 @@ void run_with_helpers(TableHost& host, unsigned threads, const std::function<voi
         if (helpers->closed) return;
         ++helpers->running;
       }
+      const During as_helper(helped_with, helpers.get());
       work(part);
       const MutexLock guard(helpers->mutex);
       --helpers->running;
@@ -55,10 +103,30 @@ void run_with_helpers(TableHost& host, unsigned threads, const std::function<voi
   helpers->closed = true;
   if (helpers->running != 0) ProcessorTurns::pause();
   while (helpers->running != 0) {
-    if (helpers->changed.wait_for(helpers->mutex, between_looks)) continue;
+    const bool changed = !helpers->asked.empty() || helpers->changed.wait_for(helpers->mutex, between_looks);
     const MutexUnlock unlocked(helpers->mutex);
-    waiting();
+    answer(*helpers);
+    if (!changed) waiting();
   }
+}
+
+Status ask_caller(const std::function<Status()>& work) {
+  Helpers* const helpers = helped_with;
+  if (helpers == nullptr) return guarded(work);
+  return guarded([&]() -> Status {
+    Question question{work};
+    ProcessorTurns::pause();
+    const MutexLock guard(helpers->mutex);
+    helpers->asked.push_back(&question);
+    helpers->any_asked.store(true, std::memory_order_release);
+    helpers->changed.notify_all();
+    while (!question.answer) helpers->answered.wait(helpers->mutex);
+    return std::move(*question.answer);
+  });
+}
+
+void answer_helpers() {
+  if (own_helpers != nullptr) answer(*own_helpers);
 }
 
 }  // namespace hailstone

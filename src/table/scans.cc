@@ -430,6 +430,7 @@ Result<ScanColumn> Scans::column(size_t position) const {
 
 Status Scans::check_interruption() const {
   ProcessorTurns::check();
+  answer_helpers();
   return state_->first().check_interruption();
 }
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "query/ordered_rows.h"
@@ -235,7 +238,9 @@ class FailedRowsTest : public QueryTest {
   }
 
   /// Even numbers with number DIV divisor behind them, in the column 3.
-  std::unique_ptr<ComputedRows> rows(std::shared_ptr<FallbackExpressions> fallback, bool in_condition) {
+  /// `host`: has one more column, which is a text.
+  std::unique_ptr<ComputedRows> rows(std::shared_ptr<FallbackExpressions> fallback, bool in_condition,
+                                     std::shared_ptr<HostExpressions> host = nullptr) {
     constexpr ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
     const auto conditions = std::make_shared<Program>(), values = std::make_shared<Program>();
     const Register number = conditions->column(0, column);
@@ -254,6 +259,11 @@ class FailedRowsTest : public QueryTest {
         values->divide(Function::IntegerDivide, values->column(0, column), values->column(1, column), true);
     computation.values = values;
     computation.columns = {Computation::Column::of(*values, quotient)};
+    if (host != nullptr) {
+      computation.host = std::move(host);
+      computation.columns.push_back(Computation::Column::of_host(
+          {.integer = false, .type = Type::Varchar, .width = 30, .collation = &binary_collation()}));
+    }
     auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,
                                        std::make_shared<const Predicate>(Predicate::always()),
                                        std::vector<uint16_t>{0, 1, 2}, std::vector<bool>{false, false, true});
@@ -379,11 +389,98 @@ TEST_F(FailedRowsTest, NeedNoHostWhereNoneIsTaken) {
   EXPECT_EQ(taken, all_rows - below_divisor);
 }
 
-TEST_F(FailedRowsTest, WithoutAHostEndTheRun) {
+TEST_F(FailedRowsTest, WithoutAFallbackEndTheRun) {
   const Status status =
       rows(nullptr, true)->each_batch(2, [](unsigned, const RowBatch&) { return Status(); });
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code(), ErrorCode::Unsupported);
+  EXPECT_EQ(status.error().code(), ErrorCode::InvalidArgument);
+}
+
+/// Lets rows pass whose number is no multiple of 3, and has the number itself as its column.
+class OwnColumn final : public HostExpressions {
+ public:
+  explicit OwnColumn(bool wants_order) : wants_order_(wants_order) {}
+  Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins, std::span<Value> values) override {
+    EXPECT_EQ(std::this_thread::get_id(), caller_);
+    const int64_t number = native_signed(rows.columns[0]->value(row).integer, 4);
+    if (begins) texts_.clear();
+    numbers.push_back(number);
+    if (number % 3 == 0) return false;
+    values[0] = Value::of(ByteView(texts_.emplace_back("own " + std::to_string(number))));
+    return true;
+  }
+  bool wants_order() const override { return wants_order_; }
+  std::shared_ptr<HostExpressions> for_another_thread() const override {
+    EXPECT_FALSE(wants_order_);
+    return std::make_shared<OwnColumn>(false);
+  }
+
+  std::vector<int64_t> numbers;
+
+ private:
+  const bool wants_order_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::deque<std::string> texts_;  // of the batch
+};
+
+/// The fallback beside it: as what it and the programs compute.
+class OwnFallback final : public FallbackExpressions {
+ public:
+  Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins, std::span<Value> values) override {
+    EXPECT_EQ(std::this_thread::get_id(), caller_);
+    const int64_t number = native_signed(rows.columns[0]->value(row).integer, 4);
+    if (begins) texts_.clear();
+    numbers.push_back(number);
+    if (number % 2 != 0 || number % 3 == 0) return false;
+    values[0] = number % 5 == 0 ? Value{} : Value::of(order_signed(of_host, 8));
+    values[1] = Value::of(ByteView(texts_.emplace_back("fallback " + std::to_string(number))));
+    return true;
+  }
+  uint64_t most_told() const override { return uint64_t{1} << 40; }
+  void count_warnings(uint64_t) override { ADD_FAILURE() << "all rows are told of one by one"; }
+
+  std::vector<int64_t> numbers;
+
+ private:
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::deque<std::string> texts_;
+};
+
+TEST_F(FailedRowsTest, BesideAHostAreAskedInTheirOrder) {
+  for (const bool wants_order : {true, false}) {
+    for (const bool in_condition : {false, true}) {
+      const auto host = std::make_shared<OwnColumn>(wants_order);
+      const auto fallback = std::make_shared<OwnFallback>();
+      const auto computed = rows(fallback, in_condition, host);
+      std::map<int64_t, std::string> taken;
+      std::mutex mutex;
+      ASSERT_TRUE(computed->each_batch(3, [&](unsigned, const RowBatch& batch) -> Status {
+        const std::lock_guard guard(mutex);
+        for (uint32_t row = 0; row < batch.rows; ++row) {
+          const Value quotient = batch.columns[3]->value(row);
+          taken[native_signed(batch.columns[0]->value(row).integer, 4)] =
+              (quotient.null ? "NULL" : std::to_string(native_signed(quotient.integer, 8))) + " " +
+              std::string(batch.columns[4]->value(row).bytes);
+        }
+        return {};
+      }));
+      std::map<int64_t, std::string> expected;
+      std::vector<int64_t> asked = wrong_;
+      if (!in_condition) std::erase_if(asked, [](int64_t number) { return number % 2 != 0; });
+      for (int64_t number = 0; number < all_rows; number += 2) {
+        if (number % 3 == 0) continue;
+        const std::string text = std::to_string(number);
+        expected[number] = !std::ranges::binary_search(wrong_, number)
+                               ? std::to_string(number / 3) + " own " + text
+                               : (number % 5 == 0 ? "NULL" : std::to_string(of_host)) + " fallback " + text;
+      }
+      EXPECT_EQ(taken, expected);
+      EXPECT_EQ(fallback->numbers, asked);
+      if (wants_order) {
+        EXPECT_TRUE(std::ranges::is_sorted(host->numbers));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -714,9 +714,11 @@ TEST_F(GroupingTest, EndsWhereAnExpressionIsNotComputed) {
   const auto number = values->column(wide, {.type = Type::Unsigned, .width = 8});
   Computation computation{
       .conditions = nullptr, .values = values, .columns = {Computation::Column::of(*values, number)}};
+  computation.has_failed = std::make_shared<std::atomic<bool>>(false);
   const std::array<uint16_t, 1> key{columns.size()};
   auto grouping = Grouping::make(rows(nullptr, true, computation), key, {}, 2);
-  EXPECT_EQ((*grouping)->next().error().code(), ErrorCode::Unsupported);
+  EXPECT_EQ((*grouping)->next().error().code(), ErrorCode::InvalidArgument);
+  EXPECT_TRUE(computation.has_failed->load());
 }
 
 TEST_F(GroupingTest, RefusesWhatItCannot) {

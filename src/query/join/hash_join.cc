@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "query/join/join_passes.h"
+#include "table/helpers.h"
 
 namespace hailstone {
 
@@ -131,14 +132,14 @@ class HashJoin::Worker {
     if (conditions_) {
       conditions_->run(out_);
       const Computed& passes = conditions_->result(plan_.passes);
-      HAILSTONE_TRY(check_failures(passes, out_.rows));
-      find_true_rows(passes, out_.rows, chosen_);
-    } else {
-      chosen_.clear();
-      for (uint32_t row = 0; row < out_.rows; ++row) {
-        HAILSTONE_ASSIGN(const bool passes, plan_.host->compute(out_, row, row == 0, {}));
-        if (passes) chosen_.push_back(static_cast<uint16_t>(row));
+      if (has_failures(passes, out_.rows)) {
+        if (plan_.host == nullptr) return not_computed();
+        HAILSTONE_TRY(ask_host(&passes));
+      } else {
+        find_true_rows(passes, out_.rows, chosen_);
       }
+    } else {
+      HAILSTONE_TRY(ask_host(nullptr));
     }
     if (chosen_.size() == out_.rows) return {};
     for (size_t i = 0; i < chosen_.size(); ++i) {
@@ -149,6 +150,24 @@ class HashJoin::Worker {
     of_build_.resize(chosen_.size());
     if (!rows_.empty()) make_batch();
     return {};
+  }
+
+  /// Makes chosen_ the pairs that pass: by the host, and those that have no failure by `known`.
+  Status ask_host(const Computed* known) {
+    chosen_.clear();
+    return ask_caller([&]() -> Status {
+      bool begins = true;
+      for (uint32_t row = 0; row < out_.rows; ++row) {
+        bool passes = false;
+        if (known != nullptr && known->failure(row) == 0) {
+          passes = !known->is_null(row) && known->integers[row] != 0;
+        } else {
+          HAILSTONE_ASSIGN(passes, plan_.host->compute(out_, row, std::exchange(begins, false), {}));
+        }
+        if (passes) chosen_.push_back(static_cast<uint16_t>(row));
+      }
+      return {};
+    });
   }
 
   const HashJoin& join_;

@@ -47,9 +47,10 @@ class HashJoin final : public RowBatches {
   Result<ScanColumn> column(size_t position) const override;
   Status each_batch(unsigned wanted, const TakeRows& take) override;
   Result<const RowBatch*> next() override;
-  /// Hosts' conditions are asked by one thread.
   unsigned threads(unsigned wanted) const override {
-    return plan_.host != nullptr ? 1 : probe_->threads(wanted);
+    const bool asks_in_order =
+        plan_.conditions == nullptr && plan_.host != nullptr && plan_.host->wants_order();
+    return asks_in_order ? 1 : probe_->threads(wanted);
   }
   void add_filter(size_t position, const RuntimeFilter& filter) override;
   uint64_t rows_read() const override { return probe_->rows_read() + build_->rows_read(); }

@@ -40,7 +40,8 @@ struct JoinPlan {
   /// What a pair must fulfil, too. Then `from_build` has what that reads. May be null.
   std::shared_ptr<const Program> conditions = {};
   Program::Register passes = Program::none;
-  /// The same, by the embedding application, which has no columns of its own then. May be null.
+  /// The same, by the embedding application, which has no columns of its own then. May be null. Beside
+  /// `conditions` it is asked of the pairs of which these have a failure.
   std::shared_ptr<HostExpressions> host = {};
   /// The probe side seems to have few rows, and the build side many: then it is read first (KeptRows).
   bool probe_first = false;

@@ -41,15 +41,40 @@ using Joined = std::vector<std::optional<int64_t>>;
 
 std::string text_of(int64_t row) { return "the text of row " + std::to_string(row); }
 
-enum class Condition : uint8_t { None, Program, Host };
+/// Failing: the program fails where the number of the probe side is a multiple of 3; then the host is asked.
+enum class Condition : uint8_t { None, Program, Host, Failing };
 
 /// The number of the row of the probe side is less than that of the other one.
 class HostCondition final : public HostExpressions {
  public:
+  explicit HostCondition(bool wants_order) : wants_order_(wants_order) {}
   Result<bool> compute(const RowBatch& rows, uint32_t row, bool, std::span<Value>) override {
+    EXPECT_EQ(std::this_thread::get_id(), caller_);
+    ++pairs_;
     return rows.columns[number]->integers[row] < rows.columns[columns_of_side + number]->integers[row];
   }
+  bool wants_order() const override { return wants_order_; }
+  uint64_t pairs() const { return pairs_; }
+
+ private:
+  const bool wants_order_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  uint64_t pairs_ = 0;
 };
+
+void add_failing_condition(JoinPlan& plan) {
+  const ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
+  auto program = std::make_shared<Program>();
+  const auto probe = program->column(number, column),
+             build = program->column(columns_of_side + number, column);
+  const auto rest = program->divide(Function::Remainder, probe, program->constant(int64_t{3}), false);
+  const auto quotient = program->divide(Function::IntegerDivide, probe, rest, true);
+  const auto is_positive =
+      program->call(Function::GreaterEqual, std::array{quotient, program->constant(int64_t{0})});
+  const auto is_less = program->call(Function::Less, std::array{probe, build});
+  plan.passes = program->call(Function::And, std::array{is_positive, is_less});
+  plan.conditions = std::move(program);
+}
 
 class JoinSpillTest : public QueryTest {
  protected:
@@ -102,14 +127,18 @@ class JoinSpillTest : public QueryTest {
         positions, static_cast<size_t>(sides) * columns_of_side);
   }
 
-  static JoinPlan plan_of(Kind kind, const std::vector<uint16_t>& keys, Condition condition,
-                          bool nulls_are_equal = false) {
+  JoinPlan plan_of(Kind kind, const std::vector<uint16_t>& keys, Condition condition,
+                   bool nulls_are_equal = false) {
     JoinPlan plan{.kind = kind, .from_build = {}, .width = size_t{2} * columns_of_side};
     for (const uint16_t each : keys)
       plan.keys.push_back({each, static_cast<uint16_t>(columns_of_side + each), nulls_are_equal});
     for (uint16_t i = 0; i < columns_of_side; ++i)
       plan.from_build.push_back(static_cast<uint16_t>(columns_of_side + i));
-    if (condition == Condition::Host) plan.host = std::make_shared<HostCondition>();
+    if (condition == Condition::Host) plan.host = std::make_shared<HostCondition>(below(2) == 0);
+    if (condition == Condition::Failing) {
+      plan.host = std::make_shared<HostCondition>(true);
+      add_failing_condition(plan);
+    }
     if (condition == Condition::Program) add_less_numbers(plan, number, columns_of_side + number);
     return plan;
   }
@@ -205,6 +234,28 @@ TEST_F(JoinSpillTest, GivesTheRowsOfAJoinInMemory) {
     }
   }
   expect_nothing_of_joins(memory_before);
+}
+
+TEST_F(JoinSpillTest, AsksTheHostOfPairsThatFail) {
+  load(24'000, 5'000);
+  for (const Kind kind : kinds) {
+    const auto expected =
+        all_of(*join_of(plan_of(kind, {key}, Condition::Program), 6'000, 24'000, size_t{1} << 30, 1), 1);
+    ASSERT_TRUE(expected);
+    for (const unsigned threads : {0U, 1U, 3U}) {
+      for (const size_t memory : {size_t{1}, size_t{1} << 30}) {
+        SCOPED_TRACE(fmt::format("kind {}, {} threads, {} bytes", static_cast<int>(kind), threads, memory));
+        const JoinPlan plan = plan_of(kind, {key}, Condition::Failing);
+        const auto found = all_of(*join_of(plan, 6'000, 24'000, memory, threads), threads);
+        ASSERT_TRUE(found) << found.error().message();
+        EXPECT_EQ(*found, *expected);
+        EXPECT_GT(static_cast<HostCondition&>(*plan.host).pairs(), 0);
+      }
+    }
+  }
+  JoinPlan without_host = plan_of(Kind::Left, {key}, Condition::Failing);
+  without_host.host = nullptr;
+  EXPECT_FALSE(all_of(*join_of(without_host, 6'000, 24'000, size_t{1} << 30, 2), 2));
 }
 
 TEST_F(JoinSpillTest, LeavesInMemoryWhatHasRoom) {
