@@ -1,8 +1,9 @@
 // Moments as texts: DATE_FORMAT().
+#include <algorithm>
 #include <array>
-#include <charconv>
-#include <string>
+#include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "expression/kernels.h"
 #include "expression/moment.h"
@@ -11,13 +12,27 @@ namespace hailstone {
 
 namespace {
 
-void append_number(uint64_t number, size_t digits, std::string& to) {
-  std::array<char, 20> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-  const auto written = static_cast<size_t>(end - text.data());
-  if (written < digits) to.append(digits - written, '0');
-  to.append(text.data(), written);
+/// A directive makes no more, and anything else in a format one byte.
+constexpr size_t most_of_directive = 11;
+
+inline char* write_two(uint64_t number, char* to) {
+  to[0] = static_cast<char>('0' + number / 10);
+  to[1] = static_cast<char>('0' + number % 10);
+  return to + 2;
 }
+
+/// At least so many digits, of which a number has 6 at most. Where they end.
+inline char* write_number(uint64_t number, size_t digits, char* to) {
+  if (digits == 2 && number < 100) return write_two(number, to);
+  if (digits == 4 && number < 10'000) return write_two(number % 100, write_two(number / 100, to));
+  std::array<char, 6> text;
+  char* first = text.data() + text.size();
+  for (size_t left = digits; left > 0 || number != 0; left -= left > 0 ? 1 : 0, number /= 10)
+    *--first = static_cast<char>('0' + number % 10);
+  return std::copy(first, text.data() + text.size(), to);
+}
+
+char* write_text(std::string_view text, char* to) { return std::ranges::copy(text, to).out; }
 
 std::string_view ordinal_end(uint64_t number) {
   if (number >= 10 && number <= 19) return "th";
@@ -33,79 +48,104 @@ std::string_view ordinal_end(uint64_t number) {
   }
 }
 
-void append_time(uint64_t hour, const MomentParts& parts, std::string& to) {
-  append_number(hour, 2, to);
-  to += ':';
-  append_number(parts.minute, 2, to);
-  to += ':';
-  append_number(parts.second, 2, to);
+char* write_time(uint64_t hour, const MomentParts& parts, char* to) {
+  to = write_number(hour, 2, to);
+  *to++ = ':';
+  to = write_number(parts.minute, 2, to);
+  *to++ = ':';
+  return write_number(parts.second, 2, to);
 }
 
 /// What stands for `%` and the directive.
-void append(char directive, const MomentParts& parts, std::string& to) {
+char* write(char directive, const MomentParts& parts, char* to) {
   const uint64_t hour_of_twelve = (parts.hour + 11) % 12 + 1;
   const std::string_view half_of_day = parts.hour < 12 ? "AM" : "PM";
   switch (directive) {
     case 'Y':
-      return append_number(parts.year, 4, to);
+      return write_number(parts.year, 4, to);
     case 'y':
-      return append_number(parts.year % 100, 2, to);
+      return write_number(parts.year % 100, 2, to);
     case 'm':
-      return append_number(parts.month, 2, to);
+      return write_number(parts.month, 2, to);
     case 'c':
-      return append_number(parts.month, 1, to);
+      return write_number(parts.month, 1, to);
     case 'd':
-      return append_number(parts.day, 2, to);
+      return write_number(parts.day, 2, to);
     case 'e':
-      return append_number(parts.day, 1, to);
+      return write_number(parts.day, 1, to);
     case 'D':
-      append_number(parts.day, 1, to);
-      to += ordinal_end(parts.day);
-      return;
+      return write_text(ordinal_end(parts.day), write_number(parts.day, 1, to));
     case 'j':
-      return append_number(day_of_year(parts), 3, to);
+      return write_number(day_of_year(parts), 3, to);
     case 'w':
-      return append_number(weekday(parts), 1, to);
+      return write_number(weekday(parts), 1, to);
     case 'H':
-      return append_number(parts.hour, 2, to);
+      return write_number(parts.hour, 2, to);
     case 'k':
-      return append_number(parts.hour, 1, to);
+      return write_number(parts.hour, 1, to);
     case 'h':
     case 'I':
-      return append_number(hour_of_twelve, 2, to);
+      return write_number(hour_of_twelve, 2, to);
     case 'l':
-      return append_number(hour_of_twelve, 1, to);
+      return write_number(hour_of_twelve, 1, to);
     case 'i':
-      return append_number(parts.minute, 2, to);
+      return write_number(parts.minute, 2, to);
     case 's':
     case 'S':
-      return append_number(parts.second, 2, to);
+      return write_number(parts.second, 2, to);
     case 'f':
-      return append_number(parts.microsecond, 6, to);
+      return write_number(parts.microsecond, 6, to);
     case 'p':
-      to += half_of_day;
-      return;
+      return write_text(half_of_day, to);
     case 'r':
-      append_time(hour_of_twelve, parts, to);
-      to += ' ';
-      to += half_of_day;
-      return;
+      to = write_time(hour_of_twelve, parts, to);
+      *to++ = ' ';
+      return write_text(half_of_day, to);
     case 'T':
-      return append_time(parts.hour, parts, to);
+      return write_time(parts.hour, parts, to);
     default:
-      to += directive;
+      *to = directive;
+      return to + 1;
   }
 }
 
-void append_formatted(ByteView format, const MomentParts& parts, std::string& to) {
+/// Whether the texts of all moments have one length.
+bool has_one_length(ByteView format) {
+  for (size_t i = 0; i + 1 < format.size(); ++i) {
+    if (format[i] == '%' && std::string_view("ceDkl").contains(format[++i])) return false;
+  }
+  return true;
+}
+
+/// How many bits of a moment do not show in its text: those of the time of the day, or its smaller parts. In
+/// a table that grows with time, most rows have the text of the one before.
+unsigned unseen_bits(ByteView format) {
+  unsigned unseen = 41;
+  const auto shows = [&unseen](unsigned bits) { unseen = std::min(unseen, bits); };
+  for (size_t i = 0; i + 1 < format.size(); ++i) {
+    if (format[i] != '%') continue;
+    const char directive = format[++i];
+    if (std::string_view("HkhIlp").contains(directive)) shows(36);
+    if (directive == 'i') shows(30);
+    if (std::string_view("sSrT").contains(directive)) shows(24);
+    if (directive == 'f') shows(0);
+  }
+  return unseen;
+}
+
+/// Of room for a format.
+size_t most_bytes(ByteView format) { return format.size() * most_of_directive; }
+
+char* write_formatted(ByteView format, const MomentParts& parts, char* to) {
   for (size_t i = 0; i < format.size(); ++i) {
     const bool is_directive = format[i] == '%' && i + 1 < format.size();
     if (is_directive) {
-      append(format[++i], parts, to);
+      to = write(format[++i], parts, to);
     } else {
-      to += format[i];
+      *to++ = format[i];
     }
   }
+  return to;
 }
 
 }  // namespace
@@ -123,21 +163,46 @@ bool knows_format(ByteView format) {
 }
 
 void format_moments(const FunctionCall& call) {
-  std::string made;
+  std::vector<char> made;
+  ByteView format, last;
+  unsigned unseen = 0;
+  size_t length = 0;       // of all texts; 0: they differ, or it is not known
+  int64_t seen_last = -1;  // of the moment whose text is `last`
   for (uint32_t row = 0; row < call.rows; ++row) {
     call.to.texts[row] = {};
     if (call.to.is_null(row)) continue;
-    const MomentParts parts = parts_of(call.input(0).integers[row]);
+    if (const ByteView wanted = call.input(1).texts[row];
+        wanted.data() != format.data() || wanted.size() != format.size()) {
+      format = wanted;
+      unseen = unseen_bits(format);
+      length = 0;
+      seen_last = -1;
+    }
+    const int64_t moment = call.input(0).integers[row];
+    if (moment >> unseen == seen_last) {
+      call.to.texts[row] = last;
+      continue;
+    }
+    const MomentParts parts = parts_of(moment);
     if (!is_in_calendar(parts)) {
       call.to.add_failure(row, call.rows, unknown_value);
       continue;
     }
-    made.clear();
-    append_formatted(call.input(1).texts[row], parts, made);
-    char* const to = call.text(row, made.size());
-    if (to == nullptr) continue;
-    made.copy(to, made.size());
-    call.to.texts[row] = {to, made.size()};
+    if (length == 0) {
+      made.resize(std::max(made.size(), most_bytes(format)));
+      const auto written = static_cast<size_t>(write_formatted(format, parts, made.data()) - made.data());
+      if (has_one_length(format)) length = written;
+      char* const to = call.text(row, written);
+      if (to == nullptr) continue;
+      std::memcpy(to, made.data(), written);
+      call.to.texts[row] = last = {to, written};
+    } else {
+      char* const to = call.text(row, length);
+      if (to == nullptr) continue;
+      write_formatted(format, parts, to);
+      call.to.texts[row] = last = {to, length};
+    }
+    seen_last = moment >> unseen;
   }
 }
 

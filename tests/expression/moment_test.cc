@@ -286,6 +286,43 @@ TEST(MomentTest, AreWrittenInAFormat) {
   EXPECT_EQ(formatted({}, "%d"), "unknown");
 }
 
+TEST(MomentTest, RowsHaveTheTextOfTheirOwnMoment) {
+  // Most have parts in common with the one before, at each place.
+  std::vector<MomentParts> rows;
+  MomentParts parts{.year = 2024, .month = 2, .day = 28, .hour = 9, .minute = 59, .second = 58};
+  for (unsigned row = 0; row < 400; ++row) {
+    const unsigned place = row % 7 == 0 ? row / 7 % 7 : 7;
+    if (place == 0) parts.year = 2024 + row % 3;
+    if (place == 1) parts.month = 1 + row % 12;
+    if (place == 2) parts.day = row % 31;  // 0: none
+    if (place == 3) parts.hour = row % 24;
+    if (place == 4) parts.minute = row % 60;
+    if (place == 5) parts.second = row % 60;
+    if (place == 6) parts.microsecond = row * 997;
+    rows.push_back(parts);
+  }
+  ColumnVector column;
+  for (const MomentParts& each : rows) column.integers.push_back(order_signed(moment_of(each), 8));
+  const std::array<const ColumnVector*, 1> columns{&column};
+  for (const char directive : std::string_view("YymcdeDjwHkhIlisSfprT%")) {
+    for (const std::string& format :
+         {std::string{'%', directive}, std::string{'<', '%', directive, '>', '%'}}) {
+      const auto program = std::make_shared<Program>();
+      const auto moment = program->column(0, {.integer = true, .type = Type::Signed, .width = 8});
+      const auto result =
+          program->call(Function::DateFormat, std::array{moment, program->constant(std::string(format))});
+      Evaluator evaluator(program);
+      evaluator.run({.rows = static_cast<uint32_t>(rows.size()), .columns = columns});
+      const Computed& texts = evaluator.result(result);
+      for (uint32_t row = 0; row < rows.size(); ++row) {
+        const std::string expected = formatted(rows[row], format.c_str());
+        ASSERT_EQ(texts.failure(row) != 0 ? "unknown" : std::string(texts.texts[row]), expected)
+            << format << ", row " << row;
+      }
+    }
+  }
+}
+
 TEST(MomentTest, NamesAndWeeksHaveNoFormat) {
   EXPECT_TRUE(knows_format("%Y-%m-%d %% %"));
   EXPECT_FALSE(knows_format(""));
