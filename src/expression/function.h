@@ -191,6 +191,8 @@ struct FunctionCall {
   Computed& to;
 
   const Computed& input(size_t number) const { return *inputs[number]; }
+  /// Whether texts, of so many bytes at most and in all, are not too long.
+  bool may_make(uint64_t longest, uint64_t all) const;
   /// Room for a text of the row's. Null: it would be too long, which is now a failure of the row.
   char* text(uint32_t row, uint64_t length) const;
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "expression/kernels.h"
 #include "expression/text_rows.h"
@@ -10,10 +11,12 @@
 
 namespace hailstone {
 
+bool FunctionCall::may_make(uint64_t longest, uint64_t all) const {
+  return settings.most_bytes == 0 || (longest <= settings.most_bytes && bytes.bytes() + all <= most_made);
+}
+
 char* FunctionCall::text(uint32_t row, uint64_t length) const {
-  const bool is_short =
-      settings.most_bytes == 0 || (length <= settings.most_bytes && bytes.bytes() + length <= most_made);
-  if (is_short) return bytes.allocate(std::max<uint64_t>(length, 1));
+  if (may_make(length, length)) return bytes.allocate(std::max<uint64_t>(length, 1));
   to.texts[row] = {};
   to.add_failure(row, rows, unknown_value);
   return nullptr;
@@ -57,14 +60,51 @@ void make_by(const FunctionCall& call, const Append& append) {
 
 }  // namespace
 
+namespace {
+
+/// Most texts are short: they are copied without a call.
+char* write_text(ByteView text, char* to) {
+  const char* const from = text.data();
+  const size_t size = text.size();
+  const auto copy_ends = [&](auto width) {
+    std::memcpy(to, from, width());
+    std::memcpy(to + size - width(), from + size - width(), width());
+  };
+  if (size > 16) {
+    std::memcpy(to, from, size);
+  } else if (size >= 8) {
+    copy_ends(std::integral_constant<size_t, 8>());
+  } else if (size >= 4) {
+    copy_ends(std::integral_constant<size_t, 4>());
+  } else {
+    for (size_t i = 0; i < size; ++i) to[i] = from[i];
+  }
+  return to + size;
+}
+
+}  // namespace
+
 void concatenate(const FunctionCall& call) {
-  each_row(call, [&](uint32_t row) {
+  const auto length_of = [&call](uint32_t row) {
     uint64_t length = 0;
     for (const Computed* const part : call.inputs) length += part->texts[row].size();
-    char* to = call.text(row, length);
-    if (to == nullptr) return;
-    call.to.texts[row] = {to, length};
-    for (const Computed* const part : call.inputs) to = std::ranges::copy(part->texts[row], to).out;
+    return length;
+  };
+  uint64_t longest = 0, all = 0;
+  each_row(call, [&](uint32_t row) {
+    const uint64_t length = length_of(row);
+    longest = std::max(longest, length);
+    all += length;
+  });
+  // In one piece, where none is too long.
+  char* piece = call.may_make(longest, all) ? call.bytes.allocate(std::max<uint64_t>(all, 1)) : nullptr;
+  each_row(call, [&](uint32_t row) {
+    char* const begin = piece != nullptr ? piece : call.text(row, length_of(row));
+    if (begin == nullptr) return;
+    char* to = begin;
+    for (const Computed* const part : call.inputs) to = write_text(part->texts[row], to);
+    call.to.texts[row] = {begin, static_cast<size_t>(to - begin)};
+    if (piece != nullptr) piece = to;
   });
 }
 
