@@ -84,7 +84,7 @@ std::optional<Number> NumberTranslator::exact_or_real(Item& item) {
   if (!number) return std::nullopt;
   const ValueKind kind = program_.kind(number->result);
   if (kind != ValueKind::Integer) return kind == ValueKind::Real ? number : std::nullopt;
-  // Of more than 64 bits the functions that take these tell nothing.
+  // Of more than 64 bits most functions that take these tell nothing.
   const bool is_long_column = item.real_item()->type() == Item::FIELD_ITEM &&
                               number->whole_digits + number->scale > most_int64_digits &&
                               item.cmp_type() == DECIMAL_RESULT;
@@ -93,7 +93,7 @@ std::optional<Number> NumberTranslator::exact_or_real(Item& item) {
 
 Program::Register NumberTranslator::divided(Function called, Register number, unsigned digits) {
   if (digits == 0) return number;
-  return program_.call(called, std::array{number}, {.divisor = int64_powers_of_ten[digits]});
+  return program_.call(called, std::array{number}, {.digits = digits});
 }
 
 std::optional<Number> NumberTranslator::rounded(Item_func& function) {
@@ -106,9 +106,8 @@ std::optional<Number> NumberTranslator::rounded(Item_func& function) {
   if (!digits) return std::nullopt;
   if (program_.kind(number->result) == ValueKind::Real) {
     if (function.cmp_type() != REAL_RESULT || *digits < 0) return std::nullopt;
-    return Number{program_.call(called, std::array{number->result},
-                                {.divisor = int64_powers_of_ten[static_cast<size_t>(*digits)]}),
-                  0};
+    return Number{
+        program_.call(called, std::array{number->result}, {.digits = static_cast<unsigned>(*digits)}), 0};
   }
   if (function.cmp_type() != INT_RESULT && function.cmp_type() != DECIMAL_RESULT) return std::nullopt;
   const auto scale = static_cast<int>(number->scale);
@@ -158,8 +157,7 @@ std::optional<Number> NumberTranslator::cast_to_decimal(Item_func& function) {
                           ? std::optional(divided(Function::Round, number->result, number->scale - scale))
                           : scaled(*number, scale);
   if (!result) return std::nullopt;
-  return Number{.result = program_.call(Function::InDigits, std::array{*result},
-                                        {.divisor = int64_powers_of_ten[digits]}),
+  return Number{.result = program_.call(Function::InDigits, std::array{*result}, {.digits = digits}),
                 .scale = scale,
                 .whole_digits = digits - scale,
                 .scale_is = Number::Scale::Unsure};

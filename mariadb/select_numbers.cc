@@ -176,7 +176,7 @@ std::optional<Number> NumberTranslator::to_decimals(const Number& number, unsign
     same.scale = scale;
     return same;
   }
-  return Number{.result = call(Function::Rounded, {number.result}, {.digits = number.scale - scale}),
+  return Number{.result = call(Function::Round, {number.result}, {.digits = number.scale - scale}),
                 .scale = scale,
                 .whole_digits = number.whole_digits + 1,
                 .scale_is = Number::Scale::Unsure};

@@ -24,7 +24,6 @@ enum class Function : uint8_t {
   DecimalDivide,
   IntegerDivide,
   Remainder,   // the dividend's sign
-  Rounded,     // an Integer value, divided by 10^digits
   InRange,     // an Integer value that is in the settings' range
   AsUnsigned,  // an Integer value whose 64 bits are a number without a sign
   ToReal,
@@ -159,11 +158,9 @@ enum class NumberRange : uint8_t {
 struct FunctionSettings {
   /// Of divisions: one by zero is a failure, and not just NULL.
   bool tells_zero = false;
-  /// Floor to Truncate: what the whole number is divided by; Round and Truncate of Real: of a multiple of
-  /// 1 / divisor; InDigits: what the number has to be below.
-  int64_t divisor = 1;
-  /// ToReal, Rounded: the power of ten that the number is divided by. DecimalDivide: that which the dividend
-  /// is multiplied by.
+  /// Floor to Truncate of Integer, and ToReal, divide by 10^digits; DecimalDivide multiplies the dividend by
+  /// it. Round and Truncate of Real keep so many digits behind the point. InDigits takes numbers of so many.
+  /// At most 18; Round of Integer, ToReal and DecimalDivide take up to 76.
   unsigned digits = 0;
   /// Of what computes Integer values of others.
   NumberRange range = NumberRange::Any;

@@ -13,7 +13,6 @@ void divide_reals(const FunctionCall& call);
 void divide_decimals(const FunctionCall& call);
 void divide_integers(const FunctionCall& call);
 void take_remainder(const FunctionCall& call);
-void round_number(const FunctionCall& call);
 void check_range(const FunctionCall& call);
 void take_as_unsigned(const FunctionCall& call);
 void make_real(const FunctionCall& call);

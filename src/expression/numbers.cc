@@ -155,8 +155,6 @@ void divide_numbers(const FunctionCall& call, Quotient&& quotient) {
   keep_in_range(call);
 }
 
-WideInteger wide_power_of_ten(unsigned exponent) { return power_of_ten(exponent).wide(); }
-
 }  // namespace
 
 void divide_decimals(const FunctionCall& call) {
@@ -201,24 +199,6 @@ void take_remainder(const FunctionCall& call) {
     if (divisor == 0) divide_by_zero(call, row);
     // The least number has no quotient with -1.
     call.to.integers[row] = divisor == 0 || divisor == -1 ? 0 : dividend % divisor;
-  }
-  keep_in_range(call);
-}
-
-/// Half away from 0.
-void round_number(const FunctionCall& call) {
-  const Computed& from = call.input(0);
-  const unsigned digits = call.settings.digits;
-  if (from.any_huge || digits > most_narrow_digits) {
-    const HugeInteger divisor = power_of_ten(digits);
-    call.to.make_numbers(call.rows, [&](uint32_t row) { return divide_rounded(from.number(row), divisor); });
-    return keep_in_range(call);
-  }
-  const auto divisor = static_cast<int64_t>(wide_power_of_ten(digits));
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    const int64_t number = from.integers[row], rest = number % divisor;
-    const int64_t away = (rest < 0 ? -rest : rest) >= divisor - (rest < 0 ? -rest : rest) ? 1 : 0;
-    call.to.integers[row] = number / divisor + (number < 0 ? -away : away);
   }
   keep_in_range(call);
 }

@@ -188,7 +188,6 @@ bool Program::may_fail() const {
         // The least number divided by -1.
         return in_range(call, bits_of(0) + 1);
       case Function::InRange:
-      case Function::Rounded:
         return in_range(call, bits_of(0));
       case Function::ToReal:
         return narrow_bits;

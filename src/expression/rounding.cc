@@ -8,11 +8,14 @@ namespace hailstone {
 
 namespace {
 
-/// `of_integer` and `of_real` of each number, which is divided by the settings' divisor.
+/// A power of ten of so many digits, and a rest of it, have 64 bits.
+constexpr unsigned most_digits_of_rest = 18;
+
+/// `of_integer` and `of_real` of each number and the power of ten that the settings say.
 template <typename OfInteger, typename OfReal>
 void reduce(const FunctionCall& call, OfInteger of_integer, OfReal of_real) {
   const Computed& from = call.input(0);
-  const int64_t divisor = call.settings.divisor;
+  const int64_t divisor = power_of_ten(call.settings.digits).narrow();
   if (from.kind == ValueKind::Real) {
     const auto times = static_cast<double>(divisor);
     for (uint32_t row = 0; row < call.rows; ++row) call.to.reals[row] = of_real(from.reals[row], times);
@@ -67,6 +70,12 @@ void round_up(const FunctionCall& call) {
 }
 
 void round_to_nearest(const FunctionCall& call) {
+  const Computed& from = call.input(0);
+  if (from.any_huge || call.settings.digits > most_digits_of_rest) {
+    const HugeInteger divisor = power_of_ten(call.settings.digits);
+    return call.to.make_numbers(call.rows,
+                                [&](uint32_t row) { return divide_rounded(from.number(row), divisor); });
+  }
   reduce(
       call,
       [](int64_t number, int64_t divisor) {
@@ -90,7 +99,7 @@ void round_to_zero(const FunctionCall& call) {
 
 void check_digits(const FunctionCall& call) {
   const Computed& from = call.input(0);
-  const int64_t bound = call.settings.divisor;
+  const int64_t bound = power_of_ten(call.settings.digits).narrow();
   for (uint32_t row = 0; row < call.rows; ++row) {
     const int64_t number = call.to.integers[row] = from.integers[row];
     if ((number >= bound || number <= -bound) && !call.to.is_null(row))

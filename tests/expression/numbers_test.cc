@@ -117,10 +117,10 @@ TEST_F(HugeNumbersTest, AreDividedAndRounded) {
   EXPECT_TRUE(by_zero.is_null(0));
   EXPECT_EQ(by_zero.failure(0), 1);
   EXPECT_EQ(by_zero.number(1), power_of_ten(9));
-  const Register rounded = call(Function::Rounded, {a_}, {.digits = 20});
+  const Register rounded = call(Function::Round, {a_}, {.digits = 20});
   expect(run(rounded, {great_, -power_of_ten(20), power_of_ten(20) * small_ - number(1)}, {{}, {}, {}}),
          {power_of_ten(40), number(-1), small_});
-  const Register narrow = call(Function::Rounded, {a_}, {.digits = 2});
+  const Register narrow = call(Function::Round, {a_}, {.digits = 2});
   expect(run(narrow, {number(149), number(150), number(-150), number(-149)}, {{}, {}, {}, {}}),
          {number(1), number(2), number(-2), number(-1)});
 }
