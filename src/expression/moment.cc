@@ -72,16 +72,15 @@ struct Told {
   static Told beyond_calendar() { return {0, State::Null}; }
 };
 
-/// Numbers of functions of one moment, and of a moment and something else, one by one.
+/// Of one or two numbers, row by row.
 template <typename Of>
-class OfMoment final : public NumberFunction {
+class OfNumbers final : public NumberFunction {
  public:
-  explicit OfMoment(Of of) : of_(of) {}
+  explicit OfNumbers(Of of) : of_(of) {}
   void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
               State* state) const override {
     for (uint32_t row = 0; row < rows; ++row) {
-      const MomentParts parts = parts_of(first[row]);
-      const Told told = is_in_calendar(parts) ? of_(parts, second == nullptr ? 0 : second[row]) : Told();
+      const Told told = of_(first[row], second == nullptr ? 0 : second[row]);
       to[row] = told.number;
       state[row] = told.state;
     }
@@ -92,8 +91,17 @@ class OfMoment final : public NumberFunction {
 };
 
 template <typename Of>
+std::shared_ptr<const NumberFunction> of_numbers(Of of) {
+  return std::make_shared<OfNumbers<Of>>(of);
+}
+
+/// The same where the first number is a moment. One that is no day is not told.
+template <typename Of>
 std::shared_ptr<const NumberFunction> of_moment(Of of) {
-  return std::make_shared<OfMoment<Of>>(of);
+  return of_numbers([of](int64_t moment, int64_t second) -> Told {
+    const MomentParts parts = parts_of(moment);
+    return is_in_calendar(parts) ? of(parts, second) : Told();
+  });
 }
 
 constexpr int64_t number_of_1970 = 719'528;
@@ -262,24 +270,6 @@ int64_t months_between(const MomentParts& from, const MomentParts& to) {
   return months(to) - months(from) - (is_whole ? 0 : 1);
 }
 
-/// Moments of other numbers, one by one.
-template <typename Of>
-class MomentOfNumbers final : public NumberFunction {
- public:
-  explicit MomentOfNumbers(Of of) : of_(of) {}
-  void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
-              State* state) const override {
-    for (uint32_t row = 0; row < rows; ++row) {
-      const Told told = of_(first[row], second == nullptr ? 0 : second[row]);
-      to[row] = told.number;
-      state[row] = told.state;
-    }
-  }
-
- private:
-  const Of of_;
-};
-
 /// Of days since 1970.
 Told moment_of_day(int64_t day) {
   if (day < first_day || day > last_day) return {};
@@ -295,10 +285,6 @@ auto make_all(const Make& make) {
   for (size_t i = 0; i < values; ++i) all[i] = make(i);
   return all;
 }
-
-}  // namespace
-
-namespace {
 
 /// A function for each part, so that none is chosen for each moment.
 template <size_t... parts>
@@ -341,22 +327,20 @@ std::shared_ptr<const NumberFunction> moment_with(std::optional<unsigned> digits
 }
 
 std::shared_ptr<const NumberFunction> day_of_number() {
-  const auto of = [](int64_t number, int64_t) -> Told {
+  return of_numbers([](int64_t number, int64_t) -> Told {
     if (number < first_day + number_of_1970 || number > last_day + number_of_1970) return {};
     return moment_of_day(number - number_of_1970);
-  };
-  return std::make_shared<MomentOfNumbers<decltype(of)>>(of);
+  });
 }
 
 std::shared_ptr<const NumberFunction> day_of_year_and_number() {
-  const auto of = [](int64_t year, int64_t number) -> Told {
+  return of_numbers([](int64_t year, int64_t number) -> Told {
     // Of two digits, the server makes four.
     constexpr int64_t least_year = 100;
     if (year < least_year || year > last_year || number < 1 || number > last_day) return {};
     const calendar::year_month_day first = calendar::year(static_cast<int>(year)) / calendar::January / 1;
     return moment_of_day(day_number(first) + number - 1);
-  };
-  return std::make_shared<MomentOfNumbers<decltype(of)>>(of);
+  });
 }
 
 std::shared_ptr<const NumberFunction> moment_after(MomentUnit unit, bool before) {
