@@ -40,6 +40,12 @@ NumberRange range_of(const Item& item) {
   return item.unsigned_flag ? NumberRange::Unsigned : NumberRange::Signed;
 }
 
+/// Of a sum, a difference or a product. The server looks at a second DECIMAL only where the first is not
+/// NULL.
+FunctionSettings exact_settings(const Item_func& function) {
+  return {.in_order = function.cmp_type() == DECIMAL_RESULT, .range = range_of(function)};
+}
+
 unsigned digits_of(const Field& field) {
   switch (field.real_type()) {
     case MYSQL_TYPE_TINY:
@@ -472,7 +478,7 @@ std::optional<Number> NumberTranslator::sum_or_difference(Item_func& function, F
   };
   if (is_sure(left) && is_sure(right) && !may_lose_scale(left, right) && !may_lose_scale(right, left))
     sum.scale_is = Number::Scale::SureUnlessZero;
-  sum.result = call(called, {*a, *b}, {.range = range_of(function)});
+  sum.result = call(called, {*a, *b}, exact_settings(function));
   return sum;
 }
 
@@ -485,7 +491,7 @@ std::optional<Number> NumberTranslator::product(Item_func& function, const Numbe
       (function.cmp_type() != INT_RESULT && used > most_words))
     return std::nullopt;
   if (is_sure(left) && is_sure(right)) product.scale_is = Number::Scale::SureUnlessZero;
-  product.result = call(Function::Multiply, {left.result, right.result}, {.range = range_of(function)});
+  product.result = call(Function::Multiply, {left.result, right.result}, exact_settings(function));
   return product;
 }
 

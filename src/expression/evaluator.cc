@@ -220,9 +220,10 @@ void Evaluator::call(const Program::Instruction& instruction, uint32_t rows, Are
   inputs_.clear();
   for (const Register input : instruction.inputs) inputs_.push_back(&registers_[input]);
   if (line.marks != Marks::OfKernel) {
+    const bool in_order = line.marks == Marks::InOrder || instruction.settings.in_order;
     to.copy_marks(*inputs_.front(), rows);
     for (const Computed* const input : std::span(inputs_).subspan(1)) {
-      if (line.marks == Marks::InOrder) {
+      if (in_order) {
         to.unite_in_order(to, *input, rows);
         continue;
       }

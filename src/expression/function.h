@@ -162,6 +162,8 @@ struct FunctionSettings {
   /// it. Round and Truncate of Real keep so many digits behind the point. InDigits takes numbers of so many.
   /// At most 18; Round of Integer, ToReal and DecimalDivide take up to 76.
   unsigned digits = 0;
+  /// Of a function that is Marks::United: it is as Marks::InOrder, as sums and products of DECIMALs are.
+  bool in_order = false;
   /// Of what computes Integer values of others.
   NumberRange range = NumberRange::Any;
   /// Of texts: how they are compared, and what their characters are.

@@ -58,14 +58,6 @@ void keep_in_range(const FunctionCall& call) {
   });
 }
 
-/// Of DECIMALs the second one is looked at only where the first is not NULL.
-void leave_out_unasked(const FunctionCall& call) {
-  const Computed &left = call.input(0), &right = call.input(1);
-  for (uint32_t row = 0; right.any_failures && left.any_nulls && row < call.rows; ++row) {
-    if (left.is_null(row)) call.to.failures[row] = left.failure(row);
-  }
-}
-
 /// `plain`: for operands that fit, and numbers of 256 bits; `checked`: whether a result has left 64 bits.
 template <typename Plain, typename Checked>
 void calculate(const FunctionCall& call, bool multiplies, Plain plain, Checked checked) {
@@ -79,7 +71,6 @@ void calculate(const FunctionCall& call, bool multiplies, Plain plain, Checked c
     for (uint32_t row = 0; row < rows; ++row) c[row] = plain(a[row], b[row]);
     return mark_infinite(rows, to);
   }
-  if (call.settings.range == NumberRange::Any) leave_out_unasked(call);
   const auto by_huge_numbers = [&] {
     to.make_numbers(rows, [&](uint32_t row) { return plain(left.number(row), right.number(row)); });
     keep_in_range(call);

@@ -151,13 +151,17 @@ TEST(NumberFunctionsTest, FindsNumbersAmongOthers) {
             known({0, std::nullopt}));
 }
 
-/// Behind a first NULL, nobody looks.
+/// A second argument that divides by zero counts only where the first one is not NULL.
 TEST(NumberFunctionsTest, TellsNothingOfWhatIsNotLookedAt) {
   const auto program = std::make_shared<Program>();
-  const Program::Register first = program->column(0, whole), second = program->column(1, whole);
-  const Program::Register quotient = program->divide(Function::IntegerDivide, first, second, true);
+  const Program::Register first = program->column(0, whole);
+  const Program::Register quotient = program->divide(Function::IntegerDivide, program->constant(int64_t{8}),
+                                                     program->column(1, whole), true);
   const Program::Register of_first = program->call(Function::Greatest, std::array{first, quotient}),
-                          of_second = program->call(Function::Greatest, std::array{quotient, first});
+                          of_second = program->call(Function::Greatest, std::array{quotient, first}),
+                          sum = program->call(Function::Add, std::array{first, quotient}),
+                          sum_in_order =
+                              program->call(Function::Add, std::array{first, quotient}, {.in_order = true});
   std::array<ColumnVector, 2> vectors;
   for (const std::optional<int64_t> number : {std::optional<int64_t>(), std::optional<int64_t>(8)}) {
     vectors[0].integers.push_back(order_signed(number.value_or(0), 8));
@@ -169,10 +173,14 @@ TEST(NumberFunctionsTest, TellsNothingOfWhatIsNotLookedAt) {
   const std::array<const ColumnVector*, 2> columns{&vectors[0], &vectors[1]};
   Evaluator evaluator(program);
   evaluator.run({.rows = 2, .columns = columns});
-  EXPECT_EQ(evaluator.result(of_first).failure(0), 0);
-  EXPECT_EQ(evaluator.result(of_first).failure(1), 1);
-  EXPECT_EQ(evaluator.result(of_second).failure(0), 0);
-  EXPECT_EQ(evaluator.result(of_second).failure(1), 1);
+  const auto failures = [&](Program::Register result) {
+    return std::array{evaluator.result(result).failure(0), evaluator.result(result).failure(1)};
+  };
+  constexpr std::array<Failure, 2> of_both{1, 1}, of_last{0, 1};
+  EXPECT_EQ(failures(of_first), of_last);
+  EXPECT_EQ(failures(of_second), of_both);
+  EXPECT_EQ(failures(sum), of_both);
+  EXPECT_EQ(failures(sum_in_order), of_last);
 }
 
 TEST(NumberFunctionsTest, KnowsWhatCannotFail) {
