@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 // clang-format off
@@ -10,7 +11,8 @@
 
 namespace hailstone {
 
-/// Whether `test` holds for an argument of a function or a part of AND or OR; false for other items.
+/// Whether `test` holds for an argument of a function or a part of AND or OR; false for other items. NULLIF
+/// names its first argument once more as its third: nested ones would have it asked again and again.
 template <typename Test>
 bool any_part(Item& item, Test&& test) {
   if (item.type() == Item::COND_ITEM) {
@@ -22,10 +24,9 @@ bool any_part(Item& item, Test&& test) {
   }
   if (item.type() != Item::FUNC_ITEM) return false;
   const auto& function = static_cast<const Item_func&>(item);
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    if (test(*function.arguments()[i])) return true;
-  }
-  return false;
+  std::span<Item* const> arguments(function.arguments(), function.argument_count());
+  if (arguments.size() == 3 && arguments.front() == arguments.back()) arguments = arguments.first(2);
+  return std::ranges::any_of(arguments, [&](Item* argument) { return test(*argument); });
 }
 
 /// Whether the item itself is a MIN or MAX.

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "equal_values.h"
+#include "item_parts.h"
 #include "pushdown_leaf.h"
 #include "target_fields.h"
 
@@ -194,19 +195,12 @@ bool may_warn_but_for(const IsSilent& silent, Item& item) {
   // A query in the condition is no reason to read all rows; what it warns of is mostly its own rows' anyway.
   if (real.const_item() || real.with_subquery()) return false;
   if (real.type() == Item::COND_ITEM) {
-    List_iterator<Item> parts(*static_cast<Item_cond&>(real).argument_list());
-    while (Item* part = parts++) {
-      if (kind_of(*part) == Kind::Text || may_warn_but_for(silent, *part)) return true;
-    }
-    return false;
+    return any_part(
+        real, [&](Item& part) { return kind_of(part) == Kind::Text || may_warn_but_for(silent, part); });
   }
   if (real.type() != Item::FUNC_ITEM) return true;
-  const auto& function = static_cast<const Item_func&>(real);
-  if (!silent(function)) return true;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    if (may_warn_but_for(silent, *function.arguments()[i])) return true;
-  }
-  return false;
+  if (!silent(static_cast<const Item_func&>(real))) return true;
+  return any_part(real, [&](Item& part) { return may_warn_but_for(silent, part); });
 }
 
 }  // namespace

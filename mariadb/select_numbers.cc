@@ -165,6 +165,8 @@ auto NumberTranslator::or_nothing(Translate&& translate) {
   if (!result) {
     program_ = program;
     columns_ = columns;
+    numbers_.clear();
+    texts_.clear();
   }
   return result;
 }
@@ -213,15 +215,18 @@ std::optional<Program::Register> NumberTranslator::condition(Item& item) {
 }
 
 std::optional<Number> NumberTranslator::translate(Item& item) {
-  auto number = translate_any(item);
-  if (number && item.cmp_type() == INT_RESULT) {
+  if (const auto known = numbers_.find(&item); known != numbers_.end()) return known->second;
+  auto number = translate_new(item);
+  if (!number) return std::nullopt;
+  if (item.cmp_type() == INT_RESULT) {
     number->whole_digits = std::min(number->whole_digits, digits_of_bigint);
     number->scale_is = Number::Scale::Sure;
   }
+  numbers_.emplace(&item, *number);
   return number;
 }
 
-std::optional<Number> NumberTranslator::translate_any(Item& item) {
+std::optional<Number> NumberTranslator::translate_new(Item& item) {
   if (is_plain_constant(item)) return constant(item);
   if (!is_exact(item) && item.cmp_type() != REAL_RESULT) return std::nullopt;
   Item& real = *item.real_item();
@@ -594,19 +599,16 @@ std::optional<Number> NumberTranslator::one_of(
     const std::function<std::optional<Register>(const ResultOf&)>& choose) {
   if (!is_real(function) && !is_exact(function)) return std::nullopt;
   Number one{.scale = function.cmp_type() == DECIMAL_RESULT ? function.decimals : 0U, .whole_digits = 0};
-  // Each once: what is nested in them would be translated again and again.
-  std::vector<std::pair<const Item*, Number>> numbers;
   for (Item* const result : results) {
     const auto number = translate(*result);
     if (!number) return std::nullopt;
     one.scale = std::max(one.scale, number->scale);
     one.whole_digits = std::max(one.whole_digits, number->whole_digits);
-    numbers.emplace_back(result, *number);
   }
-  const auto result = choose([&](const Item& argument) {
-    const Number& number =
-        std::ranges::find(numbers, &argument, &decltype(numbers)::value_type::first)->second;
-    return is_real(function) ? as_real(number) : scaled(number, one.scale);
+  const auto result = choose([&](Item& argument) -> std::optional<Register> {
+    const auto number = translate(argument);
+    if (!number) return std::nullopt;
+    return is_real(function) ? as_real(*number) : scaled(*number, one.scale);
   });
   if (!result) return std::nullopt;
   one.result = checked(function, *result);

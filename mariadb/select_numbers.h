@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -148,7 +149,7 @@ class NumberTranslator {
   template <typename Translate>
   auto or_nothing(Translate&& translate);
   std::optional<Number> translate(Item& item);
-  std::optional<Number> translate_any(Item& item);
+  std::optional<Number> translate_new(Item& item);
   std::optional<Number> column(Item& item);
   std::optional<Number> constant(Item& item);
   /// The moment that an item of days, or of days and times, has (select_moments.cc).
@@ -246,6 +247,7 @@ class NumberTranslator {
   static bool is_plain_text(const Item& item);
   /// Of its collation: functions whose result is a text need others of it.
   std::optional<Register> translate_text(Item& item, const CHARSET_INFO& charset);
+  std::optional<Register> translate_new_text(Item& item, const CHARSET_INFO& charset);
   std::optional<Register> text_column(Item& item, const CHARSET_INFO& charset);
   std::optional<Register> text_constant(Item& item, const CHARSET_INFO& charset);
   std::optional<Register> text_of_integer(Item& item);
@@ -288,6 +290,10 @@ class NumberTranslator {
 
   ScanColumns& columns_;
   Program& program_;
+  // What has been translated. NULLIF names its value twice, and many items may name one of a view: nested,
+  // nested, they would be translated again and again.
+  std::map<const Item*, Number> numbers_;
+  std::map<std::pair<const Item*, const CHARSET_INFO*>, Register> texts_;
 };
 
 }  // namespace hailstone

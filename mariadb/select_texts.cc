@@ -143,6 +143,15 @@ std::optional<Program::Register> NumberTranslator::count(Item& item) {
 }
 
 std::optional<Program::Register> NumberTranslator::translate_text(Item& item, const CHARSET_INFO& charset) {
+  const std::pair key(&item, &charset);
+  if (const auto known = texts_.find(key); known != texts_.end()) return known->second;
+  const auto text = translate_new_text(item, charset);
+  if (text) texts_.emplace(key, *text);
+  return text;
+}
+
+std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item,
+                                                                      const CHARSET_INFO& charset) {
   Item& real = *item.real_item();
   if (real.type() == Item::FIELD_ITEM) {
     if (item.cmp_type() == INT_RESULT) return text_of_integer(real);
