@@ -7,8 +7,9 @@
 
 namespace hailstone {
 
-/// Whether the server, which divides by whole words of nine digits, has fewer digits of a mean than it shows,
-/// where the values have fewer than their type. A table of groups gives the sum those of the type.
+/// Whether the server may compute fewer digits of a mean than it shows. It divides up to the end of a word of
+/// nine digits, and begins at the digits of the values, which may be fewer than their type's. A table of
+/// groups gives the sum the digits of the type.
 bool mean_may_lack_digits(Item& argument, const Item& mean);
 
 }  // namespace hailstone

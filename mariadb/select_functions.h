@@ -47,8 +47,8 @@ class MomentFormat {
 /// What UNIX_TIMESTAMP() has of a TIMESTAMP column, times 10^decimals.
 std::shared_ptr<const ColumnFunction> seconds_of_timestamp(PlainField field);
 
-/// The moment (expression/moment.h) that a DATE or DATETIME column has, also of a day that is none; or
-/// a TIMESTAMP in the connection's time zone, but for the zero of dates. Null: of another column.
+/// The moment (expression/moment.h) of a DATE or DATETIME column, also where the day does not exist. Or of a
+/// TIMESTAMP column, in the connection's time zone; its zero date is not told. Null: another column.
 std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field);
 
 }  // namespace hailstone

@@ -1,7 +1,7 @@
 // Translates the server's expressions to a Program of the library, where it computes exactly what the server
-// would: whole numbers, DECIMAL as whole numbers of its last digit, DOUBLE, comparisons of them, parts of
-// times, lengths, CASE and its like. Of a row that the program does not compute it says so (Failure), so that
-// the server is asked. Belongs to the connection's thread.
+// would: numbers, texts, days and times, comparisons and choices. A DECIMAL is a whole number of its last
+// digit. A row that the program cannot compute has a Failure, so that the server is asked. Belongs to the
+// connection's thread.
 #pragma once
 
 #include <functional>
@@ -55,8 +55,8 @@ class ScanColumns {
   uint16_t column_of(const Field& field) const;
   const SourceTables& sources() const { return *sources_; }
   const std::shared_ptr<const SourceTables>& shared_sources() const { return sources_; }
-  /// numbers(), but for what is read as scaled numbers, too, and which nobody but items that do not read
-  /// `read_by_items` reads: it is not packed for nothing.
+  /// numbers(). A column that only items would read gives way to its scaled number, if that is read, too, and
+  /// `read_by_items` lacks the column. So it is not packed for nothing.
   std::vector<uint16_t> numbers_without_unread(const std::vector<const Field*>& read_by_items) const;
   /// Of each column, as the library has it among its table's.
   const std::vector<uint16_t>& numbers() const { return numbers_; }
@@ -118,8 +118,8 @@ class NumberTranslator {
   std::optional<Program::Register> moment_as_value(Item& item);
   /// A register that is 1 for the rows for which the item is TRUE, else 0.
   std::optional<Program::Register> condition(Item& item);
-  /// Numbers or texts of both sides of an equality, each in a program of its own, which are equal where the
-  /// server takes the sides for equal, texts in the collation of the equality. Nothing: they are not
+  /// Numbers or texts of both sides of an equality, each in a program of its own. They are equal where the
+  /// server takes the sides for equal; texts in the collation of the equality. Nothing: they are not
   /// computed.
   struct EqualSides {
     Program::Register first = Program::none, second = Program::none;
@@ -290,8 +290,8 @@ class NumberTranslator {
 
   ScanColumns& columns_;
   Program& program_;
-  // What has been translated. NULLIF names its value twice, and many items may name one of a view: nested,
-  // nested, they would be translated again and again.
+  // What has been translated. NULLIF names its value twice, and many items may name one item of a view.
+  // Nested ones would be translated again and again.
   std::map<const Item*, Number> numbers_;
   std::map<std::pair<const Item*, const CHARSET_INFO*>, Register> texts_;
 };

@@ -30,8 +30,8 @@ enum class ValueKind : uint8_t { Integer, Real, Text };
 struct Computed {
   ValueKind kind = ValueKind::Integer;
   PageVector<int64_t> integers;
-  /// Where one of the Integer values has more than 64 bits: all of them. Then `integers` has those that have
-  /// not, and 0 for the others. Not where `any_huge` is false.
+  /// All Integer values, once one of them has more than 64 bits (`any_huge`). `integers` has 0 in place of
+  /// the long ones then.
   PageVector<HugeInteger> huge;
   bool any_huge = false;
   PageVector<double> reals;

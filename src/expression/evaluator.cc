@@ -11,8 +11,8 @@ namespace {
 
 using Opcode = Program::Opcode;
 
-/// So much text a batch makes, but what is known to be short: rows that would make more are left to who is
-/// asked of one row at a time.
+/// So many bytes of text may a batch make, of results that may be long. Rows that would make more fail: the
+/// embedding application is asked of them one at a time.
 constexpr uint64_t most_bytes_made = uint64_t{64} << 20;
 
 void match(const Program::Instruction& instruction, const ColumnVector& vector, uint32_t rows, Computed& to) {

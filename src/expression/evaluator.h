@@ -38,12 +38,12 @@ class Evaluator {
   using Register = Program::Register;
   using Columns = std::span<const ColumnVector* const>;
 
-  /// What reads one column of bytes and nothing else: where the column is stored as codes it is computed once
-  /// a code. What is known of the codes of the dictionary at hand stays until there is another one.
+  /// Instructions that read one column of bytes and nothing else. Where the column is stored as codes they
+  /// are computed once a code. Their values stay until the column has another dictionary.
   struct ByCode {
     uint16_t position = 0;
     std::vector<Register> instructions;
-    std::vector<Register> outputs;  // of these: what others read, or who runs the program
+    std::vector<Register> outputs;  // of these: what others read, and what result() is asked for
     std::shared_ptr<const Dictionary> dictionary = nullptr;
     std::vector<uint8_t> known;    // of each code, and, as the last one, of NULL
     std::vector<Computed> values;  // of each output: by code

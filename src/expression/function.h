@@ -67,7 +67,7 @@ enum class Function : uint8_t {
   Greatest,
   Least,
   Silenced,   // the value without its failures, where they are told of already
-  Otherwise,  // the first where it has no failure, else the second, whose failures nobody wants to know
+  Otherwise,  // the first where it has no failure, else the second without its failures
   // Of moments (moment.h).
   PartOfMoment,
   MomentAfter,
@@ -196,7 +196,7 @@ struct FunctionCall {
   char* text(uint32_t row, uint64_t length) const;
 };
 
-/// Who says which rows of a result are NULL, and which have a failure.
+/// How a result's NULLs and failures are found.
 enum class Marks : uint8_t {
   United,   // NULL where an argument is, with the failures of all: set before the kernel, which may add some
   InOrder,  // as United, but behind a first NULL the other arguments are not looked at

@@ -13,8 +13,8 @@ constexpr unsigned most_degree = 6, most_depth = 50;
 /// In how many ways something may match from one place on.
 using Ways = PatternSteps;
 
-/// Reads a pattern once. Every step of a match is at one item of it, and is determined by the ways that the
-/// items before that one took: there are no more steps than items times ways.
+/// Reads a pattern once. Each step of a match is at one item of the pattern, and belongs to one combination
+/// of the ways of the items before. So there are no more steps than items times ways.
 class PatternReader {
  public:
   explicit PatternReader(std::string_view pattern) : rest_(pattern) {}

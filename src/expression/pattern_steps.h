@@ -1,6 +1,6 @@
-// How many steps a regular expression may take, as a program that tries one way after the other counts them:
-// such a program gives up behind a limit, and another way of matching must not answer where it would have
-// given up. Of patterns that are made of the usual things; of others there is no bound. Stateless.
+// How many steps a regular expression may take. PCRE2's interpreter tries one way after the other, counts its
+// steps, and gives up behind a limit. Compiled code must not answer where the interpreter would have given
+// up. There is a bound for patterns that are made of the usual things. Stateless.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 // by threads; each of them runs it by an Evaluator of its own.
 //
 // What a program computes is exact or marked (Failure): where a row's result leaves 64 bits, divides by zero,
-// or is a value that a ColumnFunction cannot tell. A failure belongs to its row and register, and goes on to
-// the registers that are made of it, but not where the embedding application would not have looked: behind
-// what decides AND or OR, in what CASE does not take, compared with a first NULL.
+// or is a value that a ColumnFunction cannot tell. A failure belongs to its row and register. It goes on to
+// the registers that are made of that one. It ends behind what decides AND or OR, in a branch that CASE does
+// not take, and behind a first NULL of a comparison: the embedding application would not have looked there.
 #pragma once
 
 #include <cstdint>
