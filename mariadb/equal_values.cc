@@ -7,16 +7,11 @@
 
 #include "base/check.h"
 #include "collation.h"
+#include "item_parts.h"
 
 namespace hailstone {
 
 namespace {
-
-bool is_json_extract(Item& item) {
-  Item& real = *item.real_item();
-  return real.type() == Item::FUNC_ITEM &&
-         static_cast<const Item_func&>(real).functype() == Item_func::JSON_EXTRACT_FUNC;
-}
 
 /// The digits of a decimal without the zeros in front of them and behind them, in the server's groups of
 /// nine; the point is told by how many groups stand before it.

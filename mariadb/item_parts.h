@@ -36,6 +36,13 @@ inline bool is_extreme(Item& item) {
   return kind == Item_sum::MIN_FUNC || kind == Item_sum::MAX_FUNC;
 }
 
+/// Which the server compares without the quotes of its strings.
+inline bool is_json_extract(Item& item) {
+  Item& real = *item.real_item();
+  return real.type() == Item::FUNC_ITEM &&
+         static_cast<const Item_func&>(real).functype() == Item_func::JSON_EXTRACT_FUNC;
+}
+
 /// Whether an item of GROUP BY or ORDER BY is this one, or says the same.
 inline bool is_listed(const ORDER* list, Item& item) {
   for (; list != nullptr; list = list->next) {

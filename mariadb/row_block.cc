@@ -356,7 +356,7 @@ std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
       *block_.values = program;
     }
   } else if ((kind == ServerValue::Presence || kind == ServerValue::Text || kind == ServerValue::Image) &&
-             stores_text_as_it_is(item)) {
+             (stores_text_as_it_is(item) || is_json_extract(item))) {
     if (const auto text = NumberTranslator(block_.columns, *block_.values).text(item))
       expression.number = Number{*text, 0};
   } else if (kind == ServerValue::Presence || kind == ServerValue::Time || kind == ServerValue::Image) {

@@ -7,6 +7,7 @@
 
 #include "decimal_numbers.h"
 #include "expression/moment.h"
+#include "item_parts.h"
 #include "pushdown.h"
 #include "select_functions.h"
 #include "source_tables.h"
@@ -192,7 +193,7 @@ std::optional<Number> NumberTranslator::to_decimals(const Number& number, unsign
 
 std::optional<Program::Register> NumberTranslator::text(Item& item) {
   return or_nothing([&]() -> std::optional<Register> {
-    if (!is_plain_text(item)) return std::nullopt;
+    if (!is_plain_text(item) && !is_json_extract(item)) return std::nullopt;
     return translate_text(item, *item.collation.collation);
   });
 }
@@ -731,6 +732,9 @@ std::optional<Program::Register> NumberTranslator::comparison(Item_func& functio
   Item& first = *function.arguments()[0];
   Item& second = *function.arguments()[1];
   if (compares_texts(function)) return text_comparison(function, called);
+  if (compares->compare_type_handler()->cmp_type() == STRING_RESULT &&
+      (is_json_extract(first) || is_json_extract(second)))
+    return document_comparison(function, called);
   const auto as = compared_as(*compares->compare_type_handler());
   if (!as) return std::nullopt;
   if (*as == ComparedAs::Moment) {

@@ -254,8 +254,11 @@ class NumberTranslator {
   std::optional<Register> text_function(Item_func& function);
   /// Of REGEXP and its relatives, whose pattern is a constant; `charset`: as the server compares.
   std::optional<Register> of_pattern(Item_func& function, Function called, const CHARSET_INFO* charset);
-  /// JSON_VALUE() by a constant path.
-  std::optional<Register> value_of_document(Item_func& function);
+  /// JSON_VALUE() and JSON_EXTRACT() by constant paths, and JSON_UNQUOTE(): select_documents.cc.
+  std::optional<Register> of_document(Item_func& function);
+  Register document_call(Function called, Register input, std::shared_ptr<const TextFunction> of_texts);
+  /// Of a JSON_EXTRACT() with another text.
+  std::optional<Register> document_comparison(Item_func& function, Function called);
   /// A whole number that is made of texts.
   std::optional<Register> number_of_text(Item_func& function);
   /// Of all items, as texts of one character set.

@@ -6,10 +6,11 @@
 #include <utility>
 
 #include "collation.h"
-#include "documents.h"
+#include "item_parts.h"
 #include "patterns.h"
 #include "pushdown_text.h"
 #include "select_numbers.h"
+#include "text_charsets.h"
 // clang-format off
 #include <item_jsonfunc.h>
 #include <item_timefunc.h>
@@ -23,23 +24,6 @@ namespace {
 
 /// So long, in bytes, the texts of all rows of a batch may be without a look at their lengths.
 constexpr uint64_t longest_unmeasured_text = uint64_t{64} << 10;
-
-/// Whether what stands for a byte in ASCII does so here, and no other byte of a character looks like one.
-bool is_plain_charset(const CHARSET_INFO& charset) {
-  if (charset.mbmaxlen == 1) return (charset.state & MY_CS_NONASCII) == 0;
-  return my_charset_same(&charset, &my_charset_utf8mb4_bin) ||
-         my_charset_same(&charset, &my_charset_utf8mb3_bin);
-}
-
-/// Whether texts of one are texts of the other as they are.
-bool are_same_bytes(const CHARSET_INFO& from, const CHARSET_INFO& to) {
-  return my_charset_same(&from, &to) || &to == &my_charset_bin ||
-         (my_charset_same(&from, &my_charset_utf8mb3_bin) && my_charset_same(&to, &my_charset_utf8mb4_bin));
-}
-
-bool is_ascii(ByteView text) {
-  return std::ranges::all_of(text, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
-}
 
 std::optional<Function> function_of_texts(const Item_func& function) {
   const std::type_info& type = typeid(function);
@@ -164,7 +148,7 @@ std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item
     return example != nullptr ? translate_text(*example, charset) : std::nullopt;
   }
   if (item.cmp_type() == INT_RESULT) return text_of_integer(real);
-  if (real.type() != Item::FUNC_ITEM || !is_plain_text(real)) return std::nullopt;
+  if (real.type() != Item::FUNC_ITEM || (!is_plain_text(real) && !is_json_extract(real))) return std::nullopt;
   auto& function = static_cast<Item_func&>(real);
   const CHARSET_INFO& own = *function.collation.collation;
   if (!is_plain_charset(own) || !are_same_bytes(own, charset)) return std::nullopt;
@@ -182,7 +166,9 @@ std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item
     return is_plain_text(converted) ? translate_text(converted, own) : std::nullopt;
   }
   if (type == typeid(Item_func_date_format)) return text_of_moment(function);
-  if (type == typeid(Item_func_json_value)) return value_of_document(function);
+  if (type == typeid(Item_func_json_value) || type == typeid(Item_func_json_extract) ||
+      type == typeid(Item_func_json_unquote))
+    return of_document(function);
   return text_function(function);
 }
 
@@ -252,7 +238,7 @@ std::optional<Program::Register> NumberTranslator::text_function(Item_func& func
   Item& first = *function.arguments()[0];
   const CHARSET_INFO& charset =
       takes_bytes(*called) ? *first.collation.collation : *function.collation.collation;
-  if (takes_bytes(*called) && !is_plain_text(first)) return std::nullopt;
+  if (takes_bytes(*called) && !is_plain_text(first) && !is_json_extract(first)) return std::nullopt;
   // REPLACE() looks at its last argument only where it has to.
   if (*called == Function::Replace && function.arguments()[2]->maybe_null()) return std::nullopt;
   std::optional<std::vector<Register>> inputs;
@@ -301,25 +287,6 @@ std::optional<Program::Register> NumberTranslator::of_pattern(Item_func& functio
   if (of_texts == nullptr) return std::nullopt;
   return program_.call(called, *inputs,
                        {.most_bytes = thd.variables.max_allowed_packet, .of_texts = std::move(of_texts)});
-}
-
-std::optional<Program::Register> NumberTranslator::value_of_document(Item_func& function) {
-  Item& document = *function.arguments()[0];
-  Item& path = *function.arguments()[1];
-  // A column of documents is one of texts.
-  const bool is_column = document.real_item()->type() == Item::FIELD_ITEM;
-  if ((!is_column && !is_plain_text(document)) || !is_plain_text(path) || !is_plain_constant(path))
-    return std::nullopt;
-  CHARSET_INFO* const charset = document.collation.collation;
-  String buffer;
-  const String* const text = path.val_str(&buffer);
-  if (text == nullptr || path.null_value) return std::nullopt;
-  auto of_texts = value_of_documents(charset, std::string(text->ptr(), text->length()), text->charset());
-  const auto input = translate_text(document, *charset);
-  if (of_texts == nullptr || !input) return std::nullopt;
-  return program_.call(
-      Function::OfDocument, std::array{*input},
-      {.most_bytes = columns_.sources().thd().variables.max_allowed_packet, .of_texts = std::move(of_texts)});
 }
 
 std::optional<Program::Register> NumberTranslator::number_of_text(Item_func& function) {

@@ -20,8 +20,10 @@ constexpr std::string_view no_match =
     "more steps than PCRE2 takes, bytes that are no characters, longer than max_allowed_packet: the server "
     "is "
     "asked";
-constexpr std::string_view no_document =
+constexpr std::string_view no_character =
     "a character that the text's character set lacks: the server is asked";
+constexpr std::string_view no_document =
+    "what is no JSON, a character that the text's character set lacks: the server is asked";
 constexpr std::string_view no_day = "a day that is none: the server is asked";
 constexpr std::string_view no_year =
     "a day that is none: the server is asked; a result beyond the year 9999 or before 0: NULL, with a "
@@ -160,14 +162,17 @@ constexpr auto table = std::to_array<FunctionLine>({
      apply_to_texts},
     {Function::PatternPlace, "REGEXP_INSTR", "text", ResultKind::Integer, Marks::Asked, no_match,
      apply_to_texts},
-    {Function::OfDocument, "JSON_VALUE", "text", ResultKind::Text, Marks::Asked, no_document, apply_to_texts},
+    {Function::OfDocument, "JSON_VALUE", "text", ResultKind::Text, Marks::Asked, no_character,
+     apply_to_texts},
+    {Function::PartOfDocument, "JSON_EXTRACT, JSON_UNQUOTE", "text", ResultKind::Text, Marks::Asked,
+     no_document, apply_to_texts},
 });
 
 constexpr bool is_in_order() {
   for (size_t i = 0; i < table.size(); ++i) {
     if (table[i].function != static_cast<Function>(i)) return false;
   }
-  return table.size() == static_cast<size_t>(Function::OfDocument) + 1;
+  return table.size() == static_cast<size_t>(Function::PartOfDocument) + 1;
 }
 static_assert(is_in_order());
 

@@ -117,6 +117,7 @@ enum class Function : uint8_t {
   PatternPart,
   PatternPlace,
   OfDocument,
+  PartOfDocument,
 };
 
 /// A whole number made of one or two others. Thread-safe.

@@ -124,6 +124,8 @@ COMPUTED = {
     "REGEXP_SUBSTR": ("t", ["REGEXP_SUBSTR(<t>, <r>)"]),
     "REGEXP_INSTR": ("n", ["REGEXP_INSTR(<t>, <r>)"]),
     "JSON_VALUE": ("t", ["JSON_VALUE(<j>, <q>)"]),
+    "JSON_EXTRACT": ("t", ["JSON_EXTRACT(<j>, <q>)", "JSON_EXTRACT(<j>, <q>, <q>)", "JSON_UNQUOTE(JSON_EXTRACT(<j>, <q>))", "CONCAT(JSON_EXTRACT(<j>, <q>), <l>)"]),
+    "JSON_UNQUOTE": ("t", ["JSON_UNQUOTE(<j>)", "JSON_UNQUOTE(<t>)", "JSON_UNQUOTE(JSON_EXTRACT(<j>, <q>))"]),
 }
 # Choices of texts and moments, and functions that the server computes.
 OTHERS = {
@@ -152,10 +154,11 @@ OTHERS = {
     "checksums": ("t", ["SHA1(<t>)", "SHA2(<t>, 256)", "TO_BASE64(<t>)", "UNHEX(HEX(LEFT(<t>, 9)))"]),
     "FORMAT": ("t", ["FORMAT(<n>, 2)"]),
     "CONV": ("t", ["CONV(<w>, 10, 16)", "BIN(<w>)", "OCT(<w>)", "CHAR(97 + (<i>) USING utf8mb4)"]),
-    "JSON_EXTRACT": ("t", ["JSON_QUERY(<j>, <q>)", "JSON_EXTRACT(<j>, <q>)", "JSON_UNQUOTE(JSON_EXTRACT(<j>, <q>))"]),
+    "JSON_QUERY": ("t", ["JSON_QUERY(<j>, <q>)"]),
+    "compared documents": ("c", ["JSON_EXTRACT(<j>, <q>) = <l>", "<t> <=> JSON_EXTRACT(<j>, <q>)", "JSON_EXTRACT(<j>, <q>) < <t>", "JSON_EXTRACT(<j>, <q>) <> <t>"]),
     "JSON_VALID": ("c", ["JSON_VALID(<j>)", "JSON_EXISTS(<j>, <q>)", "JSON_CONTAINS_PATH(<j>, 'one', <q>)"]),
     "JSON_LENGTH": ("n", ["JSON_LENGTH(<j>)"]),
-    "JSON_TYPE": ("t", ["JSON_TYPE(<j>)", "JSON_UNQUOTE(<t>)", "JSON_QUOTE(<t>)"]),
+    "JSON_TYPE": ("t", ["JSON_TYPE(<j>)", "JSON_QUOTE(<t>)"]),
     "of spans": ("n", ["TIME_TO_SEC(<s>)", "HOUR(<s>)", "SECOND(<s>)", "EXTRACT(HOUR_SECOND FROM <s>)"]),
     "of other types": ("n", ["<y> + 0", "<y> = <k>", "LENGTH(<y>)", "<y> IS NULL", "COALESCE(<y>, 5) + 0", "<y> > <w>", "<y> * <f>"]),
     "of other types as texts": ("t", ["CONCAT(<y>, '')", "HEX(<y>)", "LEFT(<y>, <i>)", "IF(<c>, <y>, 'x')", "CONCAT(<e>, <f>)", "CONCAT(<s>)"]),

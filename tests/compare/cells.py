@@ -27,7 +27,7 @@ MOMENTS = ["'2024-02-29'", "DATE'2024-07-01'", "TIMESTAMP'2024-03-31 02:30:00.5'
            "TIMESTAMP'2024-10-27 01:00:00'", "DATE'1970-01-01'", "NULL"]
 UNITS = ["YEAR", "MONTH", "DAY", "WEEK", "QUARTER", "HOUR", "MINUTE", "SECOND", "MICROSECOND", "DAY", "MONTH"]
 FORMATS = ["'%Y-%m-%d'", "'%Y-%m'", "'%H:%i:%s.%f'", "'%d.%m.%y %T'", "'%j %e %c'", "'%W %M'", "'%x-%v'", "'%I %p %r'", "'%%'", "'%Y'", "''", "'%k %l %w'", "'%D'", "c_any"]
-PATHS = ["'$'", "'$.a'", "'$[0]'", "'$.*'"]
+PATHS = ["'$'", "'$.a'", "'$[0]'", "'$.*'", "'$**.b'", "'$[1]'", "'$.b.c[0]'"]
 CHOICE = re.compile(r"\b(IF|IFNULL|COALESCE|CASE|NULLIF|GREATEST|LEAST)\b")
 COLUMN = re.compile(r"\b(?:c_\w+|id)\b")
 Call = collections.namedtuple("Call", "sql name kind columns inner")
