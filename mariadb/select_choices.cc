@@ -13,10 +13,7 @@ namespace hailstone {
 
 namespace {
 
-bool is_exact_number(const Item& item) {
-  return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT;
-}
-bool is_any_number(const Item& item) { return is_exact_number(item) || item.cmp_type() == REAL_RESULT; }
+bool is_any_number(const Item& item) { return is_exact(item) || item.cmp_type() == REAL_RESULT; }
 bool is_null_literal(Item& item) { return item.real_item()->type() == Item::NULL_ITEM; }
 
 bool is_extreme_of_arguments(const Item_func& function) {
@@ -64,7 +61,7 @@ std::optional<Program::Register> NumberTranslator::switched_by_value(Item_func& 
     return std::ranges::all_of(compared, [&](Item* item) { return is_null_literal(*item) || test(*item); });
   };
   std::vector<Register> conditions;
-  if (holds_for_all([](Item& item) { return is_exact_number(item); })) {
+  if (holds_for_all([](Item& item) { return is_exact(item); })) {
     // The server asks for the value once for each way of comparing it.
     const bool is_one_way =
         std::ranges::all_of(compared, [](const Item* item) { return item->cmp_type() == INT_RESULT; }) ||
@@ -116,9 +113,11 @@ std::optional<Program::Register> NumberTranslator::null_if(Item_func& function, 
   Item &first = *function.arguments()[0], &second = *function.arguments()[1];
   std::optional<Register> equal;
   if (is_any_number(first) && is_any_number(second)) {
-    const bool is_exact = is_exact_number(first) && is_exact_number(second);
+    const bool are_exact = is_exact(first) && is_exact(second);
     equal =
-        number_comparison(Function::Equal, is_exact ? ComparedAs::Exact : ComparedAs::Real, first, second);
+        number_comparison(Function::Equal, are_exact ? ComparedAs::Exact : ComparedAs::Real, first, second);
+  } else if (first.cmp_type() == TIME_RESULT || second.cmp_type() == TIME_RESULT) {
+    equal = equal_moments(first, second);
   } else {
     equal = equal_texts(first, second);
   }
@@ -192,9 +191,9 @@ Program::Register NumberTranslator::among(Register value, std::vector<int64_t> c
 /// Constants that follow one another are one step.
 std::optional<Program::Register> NumberTranslator::in_list(Item_func& function) {
   const std::span<Item*> arguments(function.arguments(), function.argument_count());
-  if (!is_exact_number(*arguments[0]) || !std::ranges::all_of(arguments, [](Item* item) {
-        return is_exact_number(*item) || is_null_literal(*item);
-      }))
+  if (arguments[0]->cmp_type() == TIME_RESULT) return in_moments(function);
+  if (!is_exact(*arguments[0]) ||
+      !std::ranges::all_of(arguments, [](Item* item) { return is_exact(*item) || is_null_literal(*item); }))
     return std::nullopt;
   auto value = translate(*arguments[0]);
   if (!value || program_.kind(value->result) != ValueKind::Integer) return std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "decimal_numbers.h"
 #include "expression/moment.h"
+#include "expression/span.h"
 #include "local_time.h"
 #include "record.h"
 
@@ -134,6 +135,32 @@ class MomentOfTimestamp final : public ColumnFunction {
   const Time_zone& zone_;
 };
 
+/// Of a TIME.
+class Span final : public ColumnFunction {
+ public:
+  /// `fraction`: bytes of its fraction of seconds.
+  explicit Span(uint fraction) : fraction_(fraction) {}
+
+  std::optional<int64_t> of(const Value& value) const override {
+    constexpr int64_t zero = 0x80'0000;
+    const int64_t number = static_cast<int64_t>(value.integer) - (zero << 8 * fraction_);
+    const auto bits = static_cast<uint64_t>(number < 0 ? -number : number);
+    const uint64_t second = bits >> 8 * fraction_;
+    return span_of(number < 0, {.hour = second >> 12,
+                                .minute = second >> 6 & 63,
+                                .second = second & 63,
+                                .microsecond = microseconds_of(bits, fraction_)});
+  }
+
+  void of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const override {
+    for (size_t row = 0; row < ordered.size(); ++row) to[row] = *of(Value::of(ordered[row]));
+    std::fill_n(unknown, ordered.size(), uint8_t{0});
+  }
+
+ private:
+  const uint fraction_;
+};
+
 }  // namespace
 
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field) {
@@ -220,6 +247,12 @@ uint64_t MomentFormat::stored(int64_t moment) const {
 
 std::shared_ptr<const ColumnFunction> seconds_of_timestamp(PlainField field) {
   return std::make_shared<SecondsOfTimestamp>(field->pack_length() - bytes_of_seconds, field->decimals());
+}
+
+std::shared_ptr<const ColumnFunction> span_of_time(PlainField field) {
+  constexpr uint bytes_of_span = 3;
+  if (field->real_type() != MYSQL_TYPE_TIME2) return nullptr;
+  return std::make_shared<Span>(field->pack_length() - bytes_of_span);
 }
 
 std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field) {

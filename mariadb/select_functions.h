@@ -51,4 +51,7 @@ std::shared_ptr<const ColumnFunction> seconds_of_timestamp(PlainField field);
 /// TIMESTAMP column, in the connection's time zone; its zero date is not told. Null: another column.
 std::shared_ptr<const ColumnFunction> moment_of_time(PlainField field);
 
+/// The span (expression/span.h) that a TIME column has. Null: of another column.
+std::shared_ptr<const ColumnFunction> span_of_time(PlainField field);
+
 }  // namespace hailstone

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "expression/moment.h"
+#include "expression/span.h"
 #include "raised_conditions.h"
 #include "select_functions.h"
 #include "select_numbers.h"
@@ -127,6 +128,25 @@ bool is_of_day(MomentPart part) {
          (part > MomentPart::SecondMicrosecond && part != MomentPart::MomentNumber);
 }
 
+/// Whether a TIME has it, too. EXTRACT of units with days asks for the days of a TIME.
+bool is_of_span(MomentPart part) {
+  switch (part) {
+    case MomentPart::Hour:
+    case MomentPart::Minute:
+    case MomentPart::Second:
+    case MomentPart::Microsecond:
+    case MomentPart::HourMinute:
+    case MomentPart::HourSecond:
+    case MomentPart::HourMicrosecond:
+    case MomentPart::MinuteSecond:
+    case MomentPart::MinuteMicrosecond:
+    case MomentPart::SecondMicrosecond:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// What a function tells of the moment that is its only argument; nothing: it is another one.
 std::optional<MomentPart> part_of(Item_func& function) {
   if (const auto* const extract = dynamic_cast<Item_extract*>(&function)) return part_of(extract->int_type);
@@ -202,6 +222,7 @@ std::optional<Program::Register> NumberTranslator::chosen_moment(Item_func& func
   if (type == typeid(Item_func_case_simple))
     return switched_by_value(function, ValueKind::Integer, result_of);
   if (type == typeid(Item_func_min) || type == typeid(Item_func_max)) return extreme(function, result_of);
+  if (type == typeid(Item_func_nullif)) return null_if(function, ValueKind::Integer, result_of);
   return std::nullopt;
 }
 
@@ -318,6 +339,65 @@ std::optional<Program::Register> NumberTranslator::between_moments(Item_func& fu
   return static_cast<Item_func_between&>(function).negated ? call(Function::Not, {result}) : result;
 }
 
+const Type_handler* NumberTranslator::compared_moments(const Item& first, const Item& second) {
+  Type_handler_hybrid_field_type handler(first.type_handler());
+  if (handler.aggregate_for_comparison(second.type_handler())) return nullptr;
+  const Type_handler* const compared = handler.type_handler();
+  return compared->cmp_type() == TIME_RESULT && compares_moments(*compared) ? compared : nullptr;
+}
+
+std::optional<Program::Register> NumberTranslator::equal_moments(Item& first, Item& second) {
+  const Type_handler* const compared = compared_moments(first, second);
+  if (compared == nullptr) return std::nullopt;
+  const auto one = compared_moment(first, *compared);
+  if (!one) return std::nullopt;
+  const auto other = compared_moment(second, *compared);
+  return other ? std::optional(call(Function::Equal, {*one, *other})) : std::nullopt;
+}
+
+std::optional<Program::Register> NumberTranslator::in_moments(Item_func& function) {
+  const std::span<Item*> arguments(function.arguments(), function.argument_count());
+  auto value = moment(*arguments[0]);
+  if (!value) return std::nullopt;
+  std::optional<Register> result;
+  for (Item* const item : arguments.subspan(1)) {
+    std::optional<Register> other;
+    if (item->real_item()->type() == Item::NULL_ITEM) {
+      other = program_.null(ValueKind::Integer);
+    } else if (const Type_handler* const compared = compared_moments(*arguments[0], *item);
+               compared != nullptr) {
+      other = compared_moment(*item, *compared);
+    }
+    if (!other) return std::nullopt;
+    const Register equal = call(Function::Equal, {*value, *other});
+    result = result ? call(Function::Or, {*result, equal}) : equal;
+    // The server asks for the value once.
+    value = call(Function::Silenced, {*value});
+  }
+  return static_cast<Item_func_in&>(function).negated ? call(Function::Not, {*result}) : *result;
+}
+
+std::optional<Number> NumberTranslator::of_span(Item_func& function) {
+  if (function.argument_count() != 1 || function.cmp_type() != INT_RESULT) return std::nullopt;
+  const auto field = columns_.field_of(*function.arguments()[0]);
+  if (!field) return std::nullopt;
+  auto span = span_of_time(*field);
+  const auto scanned = scan_column(**field);
+  if (span == nullptr || !scanned) return std::nullopt;
+  const auto part = part_of(function);
+  const bool is_extract = dynamic_cast<Item_extract*>(&function) != nullptr;
+  std::shared_ptr<const NumberFunction> of;
+  if (function.func_name() == std::string_view("time_to_sec")) {
+    of = seconds_of_span();
+  } else if (part && is_of_span(*part)) {
+    of = part_of_span(*part, is_extract);
+  } else {
+    return std::nullopt;
+  }
+  const Register input = program_.of_column(columns_.position_of(*field), *scanned, std::move(span));
+  return Number{program_.of_moments(std::move(of), input), 0};
+}
+
 std::optional<Program::Register> NumberTranslator::text_of_moment(Item_func& function) {
   Item** const arguments = function.arguments();
   if (function.argument_count() != 2 || !arguments[1]->basic_const_item()) return std::nullopt;
@@ -346,6 +426,7 @@ std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
   if (typeid(function) == typeid(Item_func_unix_timestamp)) return seconds_of_moment(function);
   if (const auto result = week(function)) return result;
   if (function.argument_count() != 1) return std::nullopt;
+  if (const auto result = of_span(function)) return result;
   const auto part = part_of(function);
   if (!part || (!is_of_day(*part) && !has_time(*arguments[0]))) return std::nullopt;
   const auto of = moment_of_argument(*arguments[0]);

@@ -18,17 +18,6 @@ namespace {
 
 bool is_real(const Item& item) { return item.result_type() == REAL_RESULT; }
 
-/// Of an INT or DECIMAL result.
-bool is_exact(const Item& item) { return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT; }
-
-/// Whether days, or days with times, are compared; not TIMESTAMPs with each other, of which two may have the
-/// same time on a clock.
-bool compares_moments(const Type_handler& compared) {
-  const enum_mysql_timestamp_type type = compared.mysql_timestamp_type();
-  return (type == MYSQL_TIMESTAMP_DATE || type == MYSQL_TIMESTAMP_DATETIME) &&
-         compared.field_type() != MYSQL_TYPE_TIMESTAMP;
-}
-
 constexpr unsigned most_words = 9;  // of a number of the server's
 constexpr unsigned digits_of_huge = 76;
 constexpr unsigned digits_of_bigint = Number::digits_of_bigint;
@@ -63,6 +52,12 @@ unsigned digits_of(const Field& field) {
 }
 
 }  // namespace
+
+bool compares_moments(const Type_handler& compared) {
+  const enum_mysql_timestamp_type type = compared.mysql_timestamp_type();
+  return (type == MYSQL_TIMESTAMP_DATE || type == MYSQL_TIMESTAMP_DATETIME) &&
+         compared.field_type() != MYSQL_TYPE_TIMESTAMP;
+}
 
 std::optional<ScanColumn> scan_column(const Field& field) {
   const auto stored = column_for(field);

@@ -94,11 +94,19 @@ std::optional<ScanColumn> scan_column(const Field& field);
 /// Whether an item is a value that does not depend on rows, and is computed without a warning.
 bool is_plain_constant(Item& item);
 
+/// Whether an item is an INT or DECIMAL.
+inline bool is_exact(const Item& item) {
+  return item.cmp_type() == INT_RESULT || item.cmp_type() == DECIMAL_RESULT;
+}
+
 /// Of DECIMAL numbers; of others 0.
 uint decimals_of(const Item& item);
 
 /// How the server compares numbers: as whole numbers or DECIMAL, as DOUBLE, or as days and times.
 enum class ComparedAs : uint8_t { Exact, Real, Moment };
+/// Whether days, or days with times, are compared; not TIMESTAMPs with each other, of which two may have the
+/// same time on a clock.
+bool compares_moments(const Type_handler& compared);
 /// By the type that items are compared as; nothing: by another one.
 std::optional<ComparedAs> compared_as(const Type_handler& compared);
 
@@ -156,6 +164,12 @@ class NumberTranslator {
   std::optional<Register> moment(Item& item);
   std::optional<Register> moment_of_column(Item& item);
   std::optional<Register> moment_of_constant(Item& item);
+  /// What functions tell of a TIME column.
+  std::optional<Number> of_span(Item_func& function);
+  /// How moments are compared that a function compares as these two; null: not as moments.
+  static const Type_handler* compared_moments(const Item& first, const Item& second);
+  std::optional<Register> equal_moments(Item& first, Item& second);
+  std::optional<Register> in_moments(Item_func& function);
   std::optional<Register> first_moment(Item_func& function);
   /// Of a day that is one; or NULL itself.
   std::optional<Register> whole_moment(Item& item);
@@ -250,7 +264,7 @@ class NumberTranslator {
   std::optional<Register> translate_new_text(Item& item, const CHARSET_INFO& charset);
   std::optional<Register> text_column(Item& item, const CHARSET_INFO& charset);
   std::optional<Register> text_constant(Item& item, const CHARSET_INFO& charset);
-  std::optional<Register> text_of_integer(Item& item);
+  std::optional<Register> text_of_number(Item& item);
   std::optional<Register> text_function(Item_func& function);
   /// Of REGEXP and its relatives, whose pattern is a constant; `charset`: as the server compares.
   std::optional<Register> of_pattern(Item_func& function, Function called, const CHARSET_INFO* charset);

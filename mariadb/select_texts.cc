@@ -116,6 +116,7 @@ bool NumberTranslator::is_plain_text(const Item& item) {
 
 std::optional<Program::Register> NumberTranslator::value(Item& item) {
   if (item.cmp_type() == STRING_RESULT) return translate_text(item, *item.collation.collation);
+  if (item.cmp_type() == TIME_RESULT) return moment(item);
   const auto number = translate(item);
   return number ? std::optional(number->result) : std::nullopt;
 }
@@ -138,7 +139,7 @@ std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item
                                                                       const CHARSET_INFO& charset) {
   Item& real = *item.real_item();
   if (real.type() == Item::FIELD_ITEM) {
-    if (item.cmp_type() == INT_RESULT) return text_of_integer(real);
+    if (is_exact(item)) return text_of_number(real);
     return text_column(real, charset);
   }
   if (!is_plain_charset(charset)) return std::nullopt;
@@ -147,7 +148,7 @@ std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item
     Item* const example = static_cast<Item_cache&>(real).get_example();
     return example != nullptr ? translate_text(*example, charset) : std::nullopt;
   }
-  if (item.cmp_type() == INT_RESULT) return text_of_integer(real);
+  if (is_exact(item)) return text_of_number(real);
   if (real.type() != Item::FUNC_ITEM || (!is_plain_text(real) && !is_json_extract(real))) return std::nullopt;
   auto& function = static_cast<Item_func&>(real);
   const CHARSET_INFO& own = *function.collation.collation;
@@ -199,13 +200,17 @@ std::optional<Program::Register> NumberTranslator::text_constant(Item& item, con
   return fits ? std::optional(program_.constant(std::string(bytes))) : std::nullopt;
 }
 
-std::optional<Program::Register> NumberTranslator::text_of_integer(Item& item) {
-  if (!is_whole_number(item.type_handler()->real_field_type())) return std::nullopt;
+/// As columns have it, and what has as many digits behind the point as the server shows.
+std::optional<Program::Register> NumberTranslator::text_of_number(Item& item) {
+  const bool is_decimal = item.cmp_type() == DECIMAL_RESULT;
+  if (!is_decimal && !is_whole_number(item.type_handler()->real_field_type())) return std::nullopt;
   // With zeros in front.
   if (item.type() == Item::FIELD_ITEM && (static_cast<Item_field&>(item).field->flags & ZEROFILL_FLAG) != 0)
     return std::nullopt;
-  const auto number = count(item);
-  return number ? std::optional(call(Function::IntegerText, {*number})) : std::nullopt;
+  const auto number = translate(item);
+  if (!number || (is_decimal && (number->scale_is != Number::Scale::Sure || number->scale != item.decimals)))
+    return std::nullopt;
+  return call(Function::NumberText, {number->result}, {.digits = number->scale});
 }
 
 std::optional<std::vector<Program::Register>> NumberTranslator::texts(std::span<Item* const> items,
@@ -319,7 +324,11 @@ std::optional<Program::Register> NumberTranslator::number_of_text(Item_func& fun
     charset = compared_as(arguments);
     if (!std::ranges::all_of(arguments, is_text_or_null)) return std::nullopt;
   }
-  if (!called || charset == nullptr || first.cmp_type() != STRING_RESULT) return std::nullopt;
+  const bool counts = called == Function::Length || called == Function::Characters;
+  // Of digits there are as many in every character set.
+  if (counts && is_exact(first)) charset = &my_charset_utf8mb4_bin;
+  if (!called || charset == nullptr || (first.cmp_type() != STRING_RESULT && !(counts && is_exact(first))))
+    return std::nullopt;
   const bool searches_bytes = *called == Function::InSet || *called == Function::LocateFrom;
   if (searches_bytes && !is_plain_charset(*charset)) return std::nullopt;
   if (*called == Function::InSet && !has_all_characters(*charset)) return std::nullopt;

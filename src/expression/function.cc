@@ -101,7 +101,7 @@ constexpr auto table = std::to_array<FunctionLine>({
     {Function::PartOfMoment,
      "YEAR, QUARTER, MONTH, WEEK, YEARWEEK, DAY, HOUR, MINUTE, SECOND, MICROSECOND, EXTRACT, TO_DAYS, "
      "TO_SECONDS, WEEKDAY, "
-     "DAYOFWEEK, DAYOFYEAR, LAST_DAY, DATE, CAST AS DATE, CAST AS DATETIME, CAST AS SIGNED",
+     "DAYOFWEEK, DAYOFYEAR, LAST_DAY, DATE, CAST AS DATE, CAST AS DATETIME, CAST AS SIGNED, TIME_TO_SEC",
      "moment", ResultKind::Integer, Marks::InOrder, no_day, apply_number_function},
     {Function::MomentAfter, "+ INTERVAL, DATE_ADD, - INTERVAL, DATE_SUB, ADDDATE, SUBDATE", "moment, INT",
      ResultKind::Integer, Marks::InOrder, no_year, apply_number_function},
@@ -132,7 +132,8 @@ constexpr auto table = std::to_array<FunctionLine>({
      count_characters},
     {Function::Locate, "INSTR, LOCATE", "text, text", ResultKind::Integer, Marks::Asked, "", locate},
     {Function::Hex, "HEX", "text", ResultKind::Text, Marks::Asked, too_long, make_hex},
-    {Function::IntegerText, "an INT as a text", "INT", ResultKind::Text, Marks::Asked, "", write_integer},
+    {Function::NumberText, "an INT or DECIMAL as a text", "INT, DECIMAL", ResultKind::Text, Marks::Asked, "",
+     write_number, true},
     {Function::FirstByte, "ASCII", "text", ResultKind::Integer, Marks::Asked, "", take_first_bytes},
     {Function::PadLeft, "LPAD", "text, INT, text", ResultKind::Text, Marks::Asked, too_long, pad_left},
     {Function::PadRight, "RPAD", "text, INT, text", ResultKind::Text, Marks::Asked, too_long, pad_right},

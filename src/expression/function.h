@@ -92,7 +92,7 @@ enum class Function : uint8_t {
   Characters,
   Locate,
   Hex,
-  IntegerText,
+  NumberText,  // of Integer
   FirstByte,
   PadLeft,
   PadRight,
@@ -161,7 +161,8 @@ struct FunctionSettings {
   bool tells_zero = false;
   /// Floor to Truncate of Integer, and ToReal, divide by 10^digits; DecimalDivide multiplies the dividend by
   /// it. Round and Truncate of Real keep so many digits behind the point. InDigits takes numbers of so many.
-  /// At most 18; Round of Integer, ToReal and DecimalDivide take up to 76.
+  /// NumberText has so many behind its point. At most 18; Round of Integer, ToReal, DecimalDivide and
+  /// NumberText take up to 76.
   unsigned digits = 0;
   /// Of a function that is Marks::United: it is as Marks::InOrder, as sums and products of DECIMALs are.
   bool in_order = false;

@@ -84,8 +84,10 @@ void count_characters(const FunctionCall& call);
 void take_first_bytes(const FunctionCall& call);
 void locate(const FunctionCall& call);
 void make_hex(const FunctionCall& call);
-void write_integer(const FunctionCall& call);
 void apply_to_texts(const FunctionCall& call);
+
+// number_texts.cc
+void write_number(const FunctionCall& call);
 
 // paddings.cc
 void pad_left(const FunctionCall& call);

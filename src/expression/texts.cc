@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -243,15 +242,6 @@ void make_hex(const FunctionCall& call) {
       to += digits[static_cast<unsigned char>(byte) >> 4];
       to += digits[static_cast<unsigned char>(byte) & 15];
     }
-  });
-}
-
-void write_integer(const FunctionCall& call) {
-  each_row(call, [&](uint32_t row) {
-    std::array<char, 24> digits;
-    const auto end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), call.input(0).integers[row]).ptr;
-    make_text(call, row, {digits.data(), static_cast<size_t>(end - digits.data())});
   });
 }
 

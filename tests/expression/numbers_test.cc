@@ -154,12 +154,30 @@ TEST_F(HugeNumbersTest, FailWhereAnIntIsWanted) {
 }
 
 TEST_F(HugeNumbersTest, AreUnknownToFunctionsThatDoNotTakeThem) {
-  const Register text = program_->call(Function::IntegerText, std::array{a_});
-  const Computed& computed = run(text, {great_, small_, {}}, {{}, {}, {}});
+  const Register absolute = program_->call(Function::Absolute, std::array{a_});
+  const Computed& computed = run(absolute, {great_, small_, {}}, {{}, {}, {}});
   EXPECT_EQ(computed.failure(0), unknown_value);
   EXPECT_EQ(computed.failure(1), 0);
-  EXPECT_EQ(computed.texts[1], "7");
+  EXPECT_EQ(computed.integers[1], 7);
   EXPECT_TRUE(computed.is_null(2));
+}
+
+TEST_F(HugeNumbersTest, AreTextsOfAllDigits) {
+  const Register whole = call(Function::NumberText, {a_}),
+                 parted = call(Function::NumberText, {a_}, {.digits = 30});
+  const HugeInteger all = power_of_ten(65) - number(1);
+  const Values values{all, -all, power_of_ten(36), small_, {}, -power_of_ten(29)};
+  const Computed& of_whole = run(whole, values, {{}, {}, {}, {}, {}, {}});
+  EXPECT_EQ(of_whole.texts[0], std::string(65, '9'));
+  EXPECT_EQ(of_whole.texts[1], "-" + std::string(65, '9'));
+  EXPECT_EQ(of_whole.texts[2], "1" + std::string(36, '0'));
+  EXPECT_EQ(of_whole.texts[3], "7");
+  EXPECT_TRUE(of_whole.is_null(4));
+  const Computed& of_parted = run(parted, values, {{}, {}, {}, {}, {}, {}});
+  EXPECT_EQ(of_parted.texts[0], std::string(35, '9') + "." + std::string(30, '9'));
+  EXPECT_EQ(of_parted.texts[2], "1000000." + std::string(30, '0'));
+  EXPECT_EQ(of_parted.texts[3], "0." + std::string(29, '0') + "7");
+  EXPECT_EQ(of_parted.texts[5], "-0.1" + std::string(29, '0'));
 }
 
 }  // namespace

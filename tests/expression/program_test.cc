@@ -34,7 +34,7 @@ TEST(ProgramTest, TellsWhetherARowMayFail) {
   EXPECT_FALSE(may_fail([](Program& p) { unsigned_column(p, 4); }));
   EXPECT_FALSE(may_fail([](Program& p) { unsigned_column(p, 8); }));
   EXPECT_TRUE(may_fail([](Program& p) { call(p, Function::InRange, {unsigned_column(p, 8)}); }));
-  EXPECT_TRUE(may_fail([](Program& p) { p.call(Function::IntegerText, std::array{unsigned_column(p, 8)}); }));
+  EXPECT_TRUE(may_fail([](Program& p) { p.call(Function::Absolute, std::array{unsigned_column(p, 8)}); }));
   EXPECT_FALSE(may_fail([](Program& p) { p.column(0, {.type = Type::Double, .width = 8}); }));
   EXPECT_FALSE(may_fail([](Program& p) {
     call(p, Function::Less, {signed_column(p, 8), p.constant(int64_t{3})});

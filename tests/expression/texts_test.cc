@@ -277,15 +277,21 @@ TEST_P(TextsTest, HaveDigests) {
 }
 
 TEST_P(TextsTest, AreMadeOfWholeNumbers) {
-  EXPECT_EQ(texts(call(Function::Concat, {call(Function::IntegerText, {n_}), a_}),
+  EXPECT_EQ(texts(call(Function::Concat, {call(Function::NumberText, {n_}), a_}),
                   rows({"x", "y", "z"}, {}, {INT64_MIN, 0, std::nullopt})),
             (Texts{"-9223372036854775808x", "0y", std::nullopt}));
+}
+
+TEST_P(TextsTest, AreMadeOfDecimals) {
+  const Register of_two = program_->call(Function::NumberText, std::vector<Register>{n_}, {.digits = 2});
+  EXPECT_EQ(texts(of_two, rows({"", "", "", "", "", ""}, {}, {1250, -5, 0, 100, INT64_MIN, std::nullopt})),
+            (Texts{"12.50", "-0.05", "0.00", "1.00", "-92233720368547758.08", std::nullopt}));
 }
 
 /// What a batch has must not be taken for what the next one has.
 TEST_P(TextsTest, AreThoseOfTheirBatch) {
   const Register first = call(Function::Concat, {call(Function::Left, {a_, number(1)}), text("!")});
-  const Register both = call(Function::Concat, {first, b_, call(Function::IntegerText, {n_})});
+  const Register both = call(Function::Concat, {first, b_, call(Function::NumberText, {n_})});
   Evaluator evaluator(program_);
   EXPECT_EQ(texts(evaluator, both, rows({"ab", "cd", std::nullopt}, {"1", std::nullopt, "3"}, {7, 8, 9})),
             (Texts{"a!17", std::nullopt, std::nullopt}));
