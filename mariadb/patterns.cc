@@ -49,13 +49,25 @@ bool is_ascii_text(ByteView text) {
   return (any & 0x8080'8080'8080'8080) == 0;
 }
 
+/// Of a text of another character set. Nothing: it has bytes that are no characters.
+std::optional<std::string> as_utf8(ByteView text, const CHARSET_INFO& charset) {
+  constexpr size_t longest_character = 4;
+  std::string made(text.size() * longest_character, '\0');
+  uint errors = 0;
+  made.resize(my_convert(made.data(), static_cast<uint32>(made.size()), &my_charset_utf8mb4_general_ci,
+                         text.data(), static_cast<uint32>(text.size()), &charset, &errors));
+  return errors == 0 ? std::optional(std::move(made)) : std::nullopt;
+}
+
 class PatternFunction final : public TextFunction {
  public:
   PatternFunction(Function called, const std::string& pattern, const CHARSET_INFO& compared)
-      : called_(called), is_binary_(&compared == &my_charset_bin), pattern_(pattern) {
+      : called_(called), is_binary_(&compared == &my_charset_bin), compared_(compared) {
     uint32_t options = 0;
     // The server converts texts to UTF-8. These are texts of it as they are.
     if (compared.mbmaxlen == 1 && !is_binary_) last_byte_ = last_ascii;
+    const auto converted = last_byte_ == last_ascii ? as_utf8(pattern, compared) : std::optional(pattern);
+    if (!converted) return;
     if (my_charset_same(&compared, &my_charset_utf8mb3_bin)) last_byte_ = last_of_three_bytes;
     if (!is_binary_) options |= PCRE2_UTF | PCRE2_UCP;
     if ((compared.state & (MY_CS_BINSORT | MY_CS_CSSORT)) == 0) options |= PCRE2_CASELESS;
@@ -66,14 +78,15 @@ class PatternFunction final : public TextFunction {
     }
     int error = 0;
     PCRE2_SIZE where = 0;
-    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), options, &error,
-                              &where, nullptr));
+    if (last_byte_ != last_ascii && !has_plain_bytes(pattern)) return;
+    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(converted->data()), converted->size(), options,
+                              &error, &where, nullptr));
     if (code_ == nullptr) return;
-    steps_ = pattern_steps(pattern);
+    steps_ = pattern_steps(*converted);
     if (steps_ && pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) != 0) steps_.reset();
   }
 
-  bool is_usable() const { return code_ != nullptr && collation_ != nullptr && has_plain_bytes(pattern_); }
+  bool is_usable() const { return code_ != nullptr && collation_ != nullptr; }
 
   void of_all(const FunctionCall& call) const override {
     const PatternData data(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
@@ -118,9 +131,16 @@ class PatternFunction final : public TextFunction {
   /// False: it is not known.
   bool apply(const FunctionCall& call, uint32_t row, pcre2_match_data& data) const {
     // PCRE2 wants a place, of what is empty, too.
-    const ByteView text = call.input(0).texts[row].empty() ? ByteView("") : call.input(0).texts[row];
+    ByteView text = call.input(0).texts[row].empty() ? ByteView("") : call.input(0).texts[row];
     const bool is_ascii = is_binary_ || is_ascii_text(text);
-    if (!is_ascii && !has_plain_bytes(text)) return false;
+    std::optional<std::string> converted;
+    if (!is_ascii && !has_plain_bytes(text)) {
+      // A part of the text would have to be converted back.
+      const bool is_number = called_ == Function::MatchesPattern || called_ == Function::PatternPlace;
+      if (is_number && last_byte_ == last_ascii) converted = as_utf8(text, compared_);
+      if (!converted) return false;
+      text = *converted;
+    }
     if (called_ == Function::PatternReplaced) return replace(call, row, text, is_ascii, data);
     const Found found = find(text, is_ascii, 0, data);
     if (found == Found::Unknown) return false;
@@ -201,7 +221,7 @@ class PatternFunction final : public TextFunction {
 
   const Function called_;
   const bool is_binary_;
-  const std::string pattern_;
+  const CHARSET_INFO& compared_;
   unsigned char last_byte_ = any_byte;
   const Collation* collation_ = nullptr;
   PatternCode code_;
