@@ -1,6 +1,7 @@
 #include "query/computed_rows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <numeric>
@@ -67,6 +68,23 @@ bool is_of_column(const HugeInteger& number, const ScanColumn& column) {
   if (!column.integer) return column.width == sizeof(HugeInteger) || number.has_128_bits();
   if (column.type == Type::Unsigned) return (number.words[1] | number.words[2] | number.words[3]) == 0;
   return column.may_be_huge || number.has_64_bits();
+}
+
+/// Calls take(row, failure) for the first so many rows that have one; mostly few do.
+template <typename Take>
+void each_failure(std::span<const Failure> failures, uint32_t rows, const Take& take) {
+  uint64_t word = 0;
+  for (uint32_t row = 0; row < rows;) {
+    if (row + sizeof word <= rows) {
+      std::memcpy(&word, failures.data() + row, sizeof word);
+      if (word == 0) {
+        row += sizeof word;
+        continue;
+      }
+    }
+    if (failures[row] != 0) take(row, failures[row]);
+    ++row;
+  }
 }
 
 std::vector<Program::Register> registers(const std::vector<Computation::Column>& columns) {
@@ -155,7 +173,7 @@ class ComputedRows::Worker {
 
   /// The rows of the batch that are left when the program's conditions have been looked at: those that pass,
   /// and those that have a failure, of which the fallback is to be asked (failures_). There may be none.
-  Status filter(const RowBatch& batch, RowBatch& rows) {
+  Status filter(const RowBatch& batch, Aside* aside, RowBatch& rows) {
     begin(batch, rows);
     if (!conditions_) return {};
     const OperatorWork work(counts_.filter, part_);
@@ -164,7 +182,8 @@ class ComputedRows::Worker {
     const bool any_failures = has_failures(passes, rows.rows);
     if (any_failures && computation_.fallback == nullptr) return not_computed();
     find_true_rows(passes, rows.rows, chosen_);
-    if (any_failures) keep_failures(passes, rows.rows);
+    if (any_failures && (aside == nullptr || !counts_only(passes.failures, rows.rows, *aside)))
+      keep_failures(passes, rows.rows);
     keep_chosen(rows);
     // Those that have a failure are counted when it is known whether they pass.
     work.add_rows(batch.rows, rows.rows - static_cast<uint64_t>(std::ranges::count_if(
@@ -199,7 +218,7 @@ class ComputedRows::Worker {
   /// The rows that pass, with what is computed of them; there may be none. `aside` gets those that have
   /// failures; null: the fallback is asked at once.
   Status compute(const RowBatch& batch, Aside* aside, RowBatch& rows) {
-    HAILSTONE_TRY(filter(batch, rows));
+    HAILSTONE_TRY(filter(batch, aside, rows));
     uint64_t failed = 0;  // rows, while their columns were computed
     if (values_ && rows.rows != 0) {
       const OperatorWork work(counts_.compute, part_);
@@ -267,10 +286,30 @@ class ComputedRows::Worker {
     }
   }
 
+  /// Whether the server need not be asked of any of the rows: enough were told of, and all failures are
+  /// warnings, which are counted then. Each row has the value that it has.
+  bool counts_only(std::span<const Failure> failures, uint32_t rows, Aside& aside) const {
+    Aside::OfThread& own = aside.by_thread[part_];
+    if (own.warning < computation_.fallback->most_told()) return false;
+    uint64_t warnings = 0;
+    bool all = true;
+    each_failure(failures, rows, [&](uint32_t, Failure failure) {
+      all = all && failure <= most_warnings;
+      warnings += failure;
+    });
+    if (all) own.warnings += warnings;
+    return all;
+  }
+
   /// Divides the rows, of which failures_ tells, and whether they have passed otherwise passed_.
   Status put_aside(RowBatch& rows, Aside& aside) {
     Aside::OfThread& own = aside.by_thread[part_];
     const uint64_t most = computation_.fallback->most_told();
+    const bool all_pass = std::ranges::find(passed_, 0) == passed_.end();
+    if (all_pass && counts_only(failures_, rows.rows, aside)) {
+      failures_.clear();
+      return {};
+    }
     chosen_.clear();
     aside_.clear();
     for (uint32_t row = 0; row < rows.rows; ++row) {
@@ -376,13 +415,14 @@ class ComputedRows::Worker {
         passed_.assign(rows.rows, 1);
         counted_.assign(rows.rows, 1);
       }
-      for (uint32_t row = 0; row < rows.rows; ++row) {
-        if (passed_[row] == 0) continue;
-        const Failure before = failures_[row];
-        failures_[row] = both_failures(before, value.failure(row));
-        if (may_leave && !value.is_null(row) && !is_of_column(value.number(row), column.type))
-          failures_[row] = unknown_value;
-        failed += before == 0 && failures_[row] != 0 ? 1U : 0U;
+      const auto add = [&](uint32_t row, Failure failure) {
+        if (passed_[row] == 0) return;
+        failed += failures_[row] == 0 ? 1U : 0U;
+        failures_[row] = both_failures(failures_[row], failure);
+      };
+      if (value.any_failures) each_failure(value.failures, rows.rows, add);
+      for (uint32_t row = 0; may_leave && row < rows.rows; ++row) {
+        if (!value.is_null(row) && !is_of_column(value.number(row), column.type)) add(row, unknown_value);
       }
     }
     if (failed != 0 && computation_.fallback == nullptr) return not_computed();
@@ -531,7 +571,7 @@ Result<ComputedRows::Row> ComputedRows::next_row() {
     HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
     if (batch == nullptr) return Row{};
     next_->row = 0;
-    HAILSTONE_TRY(next_->worker.filter(*batch, next_->rows));
+    HAILSTONE_TRY(next_->worker.filter(*batch, nullptr, next_->rows));
   }
 }
 
