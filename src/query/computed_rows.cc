@@ -248,7 +248,7 @@ class ComputedRows::Worker {
     host_begins_ = fallback_begins_ = true;
   }
 
-  /// An error that says so.
+  /// The error of a failure that ends the run, which has_failed gets to know.
   std::unexpected<Error> not_computed() const {
     if (computation_.has_failed != nullptr) computation_.has_failed->store(true, std::memory_order_relaxed);
     return hailstone::not_computed();
@@ -330,8 +330,8 @@ class ComputedRows::Worker {
     return {};
   }
 
-  /// What the host, or of a row with a failure the fallback, says of the row: whether it passes, and of what
-  /// columns it has.
+  /// Whether the row passes. Its columns are left in host_values_, or in all_values_ where the row has a
+  /// failure and the fallback was asked.
   Result<bool> ask_of(const RowBatch& rows, uint32_t row, const OperatorWork& work) {
     if (!is_failed(row)) {
       if (host_ == nullptr) return true;
@@ -347,12 +347,12 @@ class ComputedRows::Worker {
     if (host_ != nullptr) work.add_rows(is_counted || passes ? 1 : 0, passes ? 1 : 0);
     return passes;
   }
-  /// Of what is asked.
+  /// Where rows are counted of which the host or the fallback is asked.
   OperatorCounts* counts_of_asked() const { return host_ != nullptr ? counts_.host : counts_.filter; }
   bool is_failed(uint32_t row) const { return !failures_.empty() && failures_[row] != 0; }
 
-  /// Leaves the rows that pass, with the host's columns of them; and in replaced_ the rows whose columns are
-  /// the fallback's.
+  /// Leaves the rows that pass, with the host's columns. replaced_ gets those whose columns are all the
+  /// fallback's.
   Status ask(RowBatch& rows) {
     const OperatorWork work(counts_of_asked(), part_);
     chosen_.clear();
@@ -388,7 +388,7 @@ class ComputedRows::Worker {
     return {};
   }
 
-  /// Of one row of so many.
+  /// Makes the value that of a row, in the computed column `number` of so many rows.
   void put(const Value& value, size_t number, uint32_t row, uint32_t rows) {
     const ScanColumn& type = computation_.columns[number].type;
     ColumnVector& column = computed_[number];
@@ -399,8 +399,8 @@ class ComputedRows::Worker {
     if (column.any_nulls) column.nulls[row] = value.null ? 1 : 0;
   }
 
-  /// Runs the program of the columns, and adds to failures_ those of rows that pass otherwise. Of how many
-  /// that had none.
+  /// Runs the program of the columns, and adds its failures to failures_. How many rows have one that had
+  /// none before. Rows that do not pass get none.
   Result<uint64_t> compute_values(const RowBatch& rows) {
     values_->run(rows);
     bytes_.clear();

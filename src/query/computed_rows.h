@@ -34,7 +34,7 @@ class HostExpressions {
   virtual Result<bool> compute(const RowBatch& rows, uint32_t row, bool begins, std::span<Value> values) = 0;
 };
 
-/// Who is asked of rows of which programs have a failure.
+/// Computes the rows that programs fail to compute.
 class FallbackExpressions : public HostExpressions {
  public:
   /// So many rows that warn are to be told of one by one, in the order of their rows; of others it matters
