@@ -198,7 +198,7 @@ class RowBlock::Opening {
       plan.passes = *side.on.passes;
     }
     if (memory_ == nullptr) {
-      const MemoryBudget& budget = probe->scans().budget();
+      const MemoryBudget& budget = probe->host().budget();
       memory_ = std::make_shared<JoinMemory>(query_memory(budget), joins_of(*block_.join),
                                              floor_part(budget, FloorPart::JoinTables));
     }

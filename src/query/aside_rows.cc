@@ -9,7 +9,7 @@ namespace hailstone {
 
 namespace {
 
-/// Behind the columns of a batch stand its place in the order of the scans, and how many rows the thread has
+/// Behind the columns of a batch stand its place in the order of the host, and how many rows the thread has
 /// put aside before: of rows of one place, as of a row's partners in a join, the order is that.
 constexpr size_t columns_of_order = 2;
 
@@ -30,13 +30,13 @@ RecordSort::Memory memory_of(const MemoryBudget& budget) {
 
 }  // namespace
 
-AsideRows::AsideRows(const Scans& scans, std::vector<Column> columns, size_t width, unsigned threads,
+AsideRows::AsideRows(const QueryHost& host, std::vector<Column> columns, size_t width, unsigned threads,
                      OperatorCounts* counts)
-    : scans_(scans),
+    : host_(host),
       width_(width),
       wanted_(std::move(columns)),
       records_(keys_behind(width), wanted_),
-      sort_(scans.budget(), scans.spill_space(), memory_of(scans.budget()), threads, counts),
+      sort_(host.budget(), host.spill_space(), memory_of(host.budget()), threads, counts),
       vectors_(wanted_.size()),
       columns_(width) {
   for (unsigned i = 0; i < threads; ++i) {
@@ -71,7 +71,7 @@ Status AsideRows::add(unsigned number, const RowBatch& batch, std::span<const ui
 }
 
 Result<const RowBatch*> AsideRows::next() {
-  if (!std::exchange(sorted_, true)) HAILSTONE_TRY(sort_.sort(scans_, static_cast<unsigned>(parts_.size())));
+  if (!std::exchange(sorted_, true)) HAILSTONE_TRY(sort_.sort(host_, static_cast<unsigned>(parts_.size())));
   bytes_.clear();
   begins_.clear();
   while (begins_.size() < batch_rows) {

@@ -20,7 +20,7 @@ class AsideRows {
   using Column = RowRecords::Wanted;
   /// `width`: how many columns those batches have, of which `columns` are kept. Up to `threads` threads put
   /// rows aside. `scans` and `counts`, which may be null, outlive the rows.
-  AsideRows(const Scans& scans, std::vector<Column> columns, size_t width, unsigned threads,
+  AsideRows(const QueryHost& host, std::vector<Column> columns, size_t width, unsigned threads,
             OperatorCounts* counts);
 
   /// Copies the rows of the batch that `chosen` names. Each part belongs to one thread.
@@ -40,7 +40,7 @@ class AsideRows {
     uint64_t rows = 0;
   };
 
-  const Scans& scans_;
+  const QueryHost& host_;
   const size_t width_;
   const std::vector<Column> wanted_;
   const RowRecords records_;

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "query/aside_rows.h"
+#include "query/pipeline.h"
 #include "schema/ordered_wide.h"
 #include "table/helpers.h"
 
@@ -116,9 +117,7 @@ struct ComputedRows::Aside {
 
   Status add(unsigned part, const RowBatch& batch, std::span<const uint16_t> chosen) {
     if (!std::exchange(by_thread[part].any, true)) HAILSTONE_TRY(make_kept(batch));
-    return kept->add(part, batch, chosen, [this, part] {
-      return part == 0 ? rows.check_interruption() : rows.check_interruption_seen();
-    });
+    return kept->add(part, batch, chosen, [this, part] { return rows.host().go_on(part); });
   }
 
   const ComputedRows& rows;
@@ -142,7 +141,7 @@ struct ComputedRows::Aside {
       columns.push_back({.position = static_cast<uint16_t>(i), .column = column});
     }
     kept = std::make_unique<AsideRows>(
-        rows.scans(), std::move(columns), batch.columns.size(), threads,
+        rows.host(), std::move(columns), batch.columns.size(), threads,
         rows.counts_.filter != nullptr ? rows.counts_.filter : rows.counts_.compute);
     return {};
   }
@@ -478,9 +477,102 @@ class ComputedRows::Worker {
   Arena bytes_;                      // of numbers in computed_
 };
 
-/// Where next() is.
-struct ComputedRows::Next {
-  explicit Next(const ComputedRows& all) : worker(all, all.computation_, all.counts_) {}
+/// The rows that have been put aside, once all others have been taken: all that is computed of them is the
+/// fallback's.
+struct ComputedRows::Late {
+  explicit Late(const ComputedRows& all)
+      : rows(all),
+        by_fallback(computed_by_fallback(all.computation_)),
+        programs(all, all.computation_, {}),
+        worker(all, by_fallback, {}) {}
+
+  static Computation computed_by_fallback(const Computation& computation) {
+    Computation all{.columns = computation.columns, .host = computation.fallback};
+    for (Computation::Column& column : all.columns) column.result = Program::none;
+    return all;
+  }
+
+  /// Leaves those that pass; there may be none.
+  Status compute(const RowBatch& batch, RowBatch& passing) {
+    programs.find_failed_conditions(batch, of_condition);
+    HAILSTONE_TRY(worker.compute(batch, nullptr, passing));
+    uint64_t passed = 0;
+    for (const uint16_t row : worker.chosen()) passed += of_condition[row];
+    // Others have been counted as what passes the conditions, and where a host is not asked first, too, as
+    // what is computed.
+    const auto others = static_cast<uint64_t>(std::ranges::count(of_condition, 0));
+    const bool has_host = rows.computation_.host != nullptr;
+    const RowCounts& counts = rows.counts_;
+    if (counts.filter != nullptr) counts.filter->add_rows(0, passed);
+    if (has_host && counts.host != nullptr) counts.host->add_rows(passed + others, passing.rows);
+    if (counts.compute != nullptr) counts.compute->add_rows(has_host ? passing.rows : passed, passing.rows);
+    return {};
+  }
+
+  const ComputedRows& rows;
+  const Computation by_fallback;
+  Worker programs, worker;
+  std::vector<uint8_t> of_condition;  // rows that failed there
+};
+
+class ComputedRows::Go final : public Step {
+ public:
+  Go(const ComputedRows& rows, unsigned threads, bool is_pulled)
+      : rows_(rows), puts_aside_(!is_pulled && !rows.asks_in_order()), aside_(rows, threads) {
+    for (unsigned i = 0; i < threads; ++i) parts_.emplace_back(*this, i);
+  }
+
+  Step::Worker& worker(unsigned part) override { return parts_[part]; }
+
+  /// One round, of the rows that are aside.
+  Result<unsigned> begin_round() override {
+    if (aside_.kept != nullptr && late_ == nullptr) {
+      late_ = std::make_unique<Late>(rows_);
+      return 1;
+    }
+    uint64_t warnings = 0;
+    for (const Aside::OfThread& own : aside_.by_thread) warnings += own.warnings;
+    if (warnings != 0) rows_.computation_.fallback->count_warnings(warnings);
+    return 0;
+  }
+
+ private:
+  struct Part final : Step::Worker {
+    Part(Go& all, unsigned number)
+        : go(all), worker(all.rows_, all.rows_.computation_, all.rows_.counts_, number) {}
+    Status begin(const RowBatch& batch) override {
+      is_given = false;
+      return worker.compute(batch, go.puts_aside_ ? &go.aside_ : nullptr, rows);
+    }
+    Result<const RowBatch*> next() override {
+      return rows.rows == 0 || std::exchange(is_given, true) ? nullptr : &rows;
+    }
+    Result<bool> begin_late() override {
+      HAILSTONE_ASSIGN(const RowBatch* const batch, go.aside_.kept->next());
+      if (batch == nullptr) return false;
+      is_given = false;
+      HAILSTONE_TRY(go.late_->compute(*batch, rows));
+      return true;
+    }
+
+    Go& go;
+    ComputedRows::Worker worker;
+    RowBatch rows = {};
+    bool is_given = false;
+  };
+
+  const ComputedRows& rows_;
+  const bool puts_aside_;
+  Aside aside_;
+  std::unique_ptr<Late> late_;
+  std::deque<Part> parts_;
+};
+
+/// Where next_row() is.
+struct ComputedRows::NextRow {
+  explicit NextRow(const ComputedRows& all)
+      : batches(*all.source_), worker(all, all.computation_, all.counts_) {}
+  PulledRows batches;
   Worker worker;
   RowBatch rows = {};
   uint32_t row = 0;  // not yet looked at
@@ -505,70 +597,19 @@ Result<ScanColumn> ComputedRows::column(size_t position) const {
   return computation_.columns[position].type;
 }
 
-Status ComputedRows::each_batch(unsigned wanted, const TakeRows& take) {
-  const unsigned used = std::max(1U, threads(wanted));
-  std::deque<Worker> workers;
-  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, computation_, counts_, i);
-  Aside aside(*this, used);
-  Aside* const for_failures = asks_in_order() ? nullptr : &aside;
-  const TakeRows compute = [&](unsigned part, const RowBatch& batch) -> Status {
-    RowBatch rows;
-    HAILSTONE_TRY(workers[part].compute(batch, for_failures, rows));
-    return rows.rows == 0 ? Status() : take(part, rows);
-  };
-  HAILSTONE_TRY(source_->each_batch(used, compute));
-  return computation_.fallback == nullptr ? Status() : take_aside(aside, take);
-}
-
-Status ComputedRows::take_aside(Aside& aside, const TakeRows& take) {
-  if (aside.kept != nullptr) {
-    Computation by_host{.columns = computation_.columns, .host = computation_.fallback};
-    for (Computation::Column& column : by_host.columns) column.result = Program::none;
-    Worker programs(*this, computation_, {}), worker(*this, by_host, {});
-    std::vector<uint8_t> of_condition;
-    for (;;) {
-      HAILSTONE_TRY(check_interruption());
-      HAILSTONE_ASSIGN(const RowBatch* const batch, aside.kept->next());
-      if (batch == nullptr) break;
-      programs.find_failed_conditions(*batch, of_condition);
-      RowBatch rows;
-      HAILSTONE_TRY(worker.compute(*batch, nullptr, rows));
-      uint64_t passed = 0;
-      for (const uint16_t row : worker.chosen()) passed += of_condition[row];
-      // Others have been counted as what passes the conditions, and where a host is not asked first, too, as
-      // what is computed.
-      const auto others = static_cast<uint64_t>(std::ranges::count(of_condition, 0));
-      const bool has_host = computation_.host != nullptr;
-      if (counts_.filter != nullptr) counts_.filter->add_rows(0, passed);
-      if (has_host && counts_.host != nullptr) counts_.host->add_rows(passed + others, rows.rows);
-      if (counts_.compute != nullptr) counts_.compute->add_rows(has_host ? rows.rows : passed, rows.rows);
-      if (rows.rows != 0) HAILSTONE_TRY(take(0, rows));
-    }
-  }
-  uint64_t warnings = 0;
-  for (const Aside::OfThread& own : aside.by_thread) warnings += own.warnings;
-  if (warnings != 0) computation_.fallback->count_warnings(warnings);
-  return {};
-}
-
-Result<const RowBatch*> ComputedRows::next() {
-  if (next_ == nullptr) next_ = std::make_unique<Next>(*this);
-  for (;;) {
-    HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
-    if (batch == nullptr) return nullptr;
-    HAILSTONE_TRY(next_->worker.compute(*batch, nullptr, next_->rows));
-    if (next_->rows.rows != 0) return &next_->rows;
-  }
+Status ComputedRows::open(Pipeline& to) {
+  to.add_step(std::make_unique<Go>(*this, to.threads(), to.is_pulled()));
+  return source_->open(to);
 }
 
 Result<ComputedRows::Row> ComputedRows::next_row() {
   HAILSTONE_CHECK(computation_.columns.empty(), "{} columns are to be computed of rows that come one by one",
                   computation_.columns.size());
-  if (next_ == nullptr) next_ = std::make_unique<Next>(*this);
+  if (next_ == nullptr) next_ = std::make_unique<NextRow>(*this);
   for (;;) {
     HAILSTONE_ASSIGN(const bool found, next_->worker.find(next_->rows, next_->row));
     if (found) return Row{.rows = &next_->rows, .number = next_->row++};
-    HAILSTONE_ASSIGN(const RowBatch* const batch, source_->next());
+    HAILSTONE_ASSIGN(const RowBatch* const batch, next_->batches.next());
     if (batch == nullptr) return Row{};
     next_->row = 0;
     HAILSTONE_TRY(next_->worker.filter(*batch, nullptr, next_->rows));

@@ -113,42 +113,34 @@ class ComputedRows final : public RowBatches {
 
   /// Of a column of the source, or, behind those, of a computed one.
   Result<ScanColumn> column(size_t position) const override;
-  Status each_batch(unsigned wanted, const TakeRows& take) override;
-  Result<const RowBatch*> next() override;
+  Status open(Pipeline& to) override;
   /// A row of a batch.
   struct Row {
     const RowBatch* rows = nullptr;
     uint32_t number = 0;
   };
-  /// The rows that pass one after the other, on the caller's thread, instead of each_batch() and next(); not
+  /// The rows that pass one after the other, on the caller's thread, instead of going through batches; not
   /// where columns are computed. The host is asked of a row when all before it have been given: where the
   /// caller stops, it has met no error of the rows behind. Valid until the next call; without `rows`: at the
   /// end.
   Result<Row> next_row();
   uint64_t rows_read() const override { return source_->rows_read(); }
-  const Scans& scans() const override { return source_->scans(); }
+  const QueryHost& host() const override { return source_->host(); }
   unsigned threads(unsigned wanted) const override { return asks_in_order() ? 1 : source_->threads(wanted); }
-
-  Status check_interruption() const { return scans().check_interruption(); }
-  Status check_interruption_seen() const { return scans().check_interruption_seen(); }
-  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const {
-    scans().run_with_helpers(threads, work);
-  }
-  MemoryBudget& budget() const { return scans().budget(); }
-  SpillSpace& spill_space() const { return scans().spill_space(); }
 
  private:
   class Worker;
-  struct Next;
+  class Go;
+  struct NextRow;
   struct Aside;
+  struct Late;
   bool asks_in_order() const { return computation_.host != nullptr && computation_.host->wants_order(); }
-  Status take_aside(Aside& aside, const TakeRows& take);
   const std::unique_ptr<RowBatches> source_;
   const size_t source_columns_;
   const Computation computation_;
   RowCounts counts_;
   bool has_places_ = false;
-  std::unique_ptr<Next> next_;
+  std::unique_ptr<NextRow> next_;
 };
 
 }  // namespace hailstone

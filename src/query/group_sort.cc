@@ -68,8 +68,9 @@ GroupSort::GroupSort(const Grouping& groups, std::vector<GroupOrder> order,
     : groups_(groups),
       order_(std::move(order)),
       host_columns_(std::move(host_columns)),
-      sort_(groups.budget(), groups.rows().spill_space(),
-            {.share = query_memory(groups.budget()), .floor = groups.floor(FloorPart::GroupSort)}, 1, counts),
+      sort_(groups.host().budget(), groups.host().spill_space(),
+            {.share = query_memory(groups.host().budget()), .floor = groups.floor(FloorPart::GroupSort)}, 1,
+            counts),
       keys_(groups.plan().keys.size() + host_columns_.size()),
       results_(groups.plan().aggregates.size()) {}
 
@@ -92,7 +93,7 @@ void GroupSort::append_order(const GroupOrder& by, std::span<const Value> host_v
 }
 
 Status GroupSort::add(std::span<const Value> host_values) {
-  const GoOn go_on = [this] { return groups_.check_interruption(); };
+  const GoOn go_on = [this] { return groups_.host().check_interruption(); };
   if (++steps_ % steps_between_checks == 0) HAILSTONE_TRY(go_on());
   const GroupingPlan& plan = groups_.plan();
   for (size_t i = 0; i < results_.size(); ++i) results_[i] = groups_.result(i);
@@ -127,10 +128,10 @@ Status GroupSort::add(std::span<const Value> host_values) {
   return {};
 }
 
-Status GroupSort::sort() { return sort_.sort(groups_.rows().scans(), groups_.threads()); }
+Status GroupSort::sort() { return sort_.sort(groups_.host(), groups_.threads()); }
 
 Result<bool> GroupSort::next() {
-  if (++steps_ % steps_between_checks == 0) HAILSTONE_TRY(groups_.check_interruption());
+  if (++steps_ % steps_between_checks == 0) HAILSTONE_TRY(groups_.host().check_interruption());
   HAILSTONE_ASSIGN(const char* const record, sort_.next());
   if (record == nullptr) return false;
   const char* at = sort_record::rest(record);

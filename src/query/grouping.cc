@@ -83,7 +83,7 @@ Result<bool> Grouping::next() {
       const GroupTable& groups = table(place_.table);
       while (++place_.group < groups.end()) {
         if (place_.group % groups_between_interruption_checks == 0)
-          HAILSTONE_TRY(rows_->check_interruption());
+          HAILSTONE_TRY(rows_->host().check_interruption());
         if (groups.is_gone(place_.group)) continue;
         go_to(place_);
         return true;
@@ -115,22 +115,22 @@ void Grouping::count_groups(const GroupTable& made) {
   if (counts_ != nullptr) counts_->add_rows(0, made.groups_left());
 }
 
-size_t Grouping::share() const { return query_memory(rows_->budget()); }
+size_t Grouping::share() const { return query_memory(rows_->host().budget()); }
 
 size_t Grouping::floor(FloorPart part) const {
   // Without keys there is one group; only distinct values take memory.
   if (plan_.keys.empty() && plan_.distinct_values() == 0) return 0;
-  return floor_part(rows_->budget(), part) / floor_shared_by_;
+  return floor_part(rows_->host().budget(), part) / floor_shared_by_;
 }
 
 size_t Grouping::floor_of_table(GroupCollector::Source source) const {
   const size_t floor = this->floor(FloorPart::GroupTables) / threads_;
-  return source == GroupCollector::Source::Rows ? query_floor(rows_->budget(), floor) : floor;
+  return source == GroupCollector::Source::Rows ? query_floor(rows_->host().budget(), floor) : floor;
 }
 
 GroupCollector Grouping::collector(GroupCollector::Source source, size_t most) {
   return collector(source, most,
-                   {std::make_unique<MemoryBudget>(rows_->budget(), floor_of_table(source)), counts_});
+                   {std::make_unique<MemoryBudget>(rows_->host().budget(), floor_of_table(source)), counts_});
 }
 
 GroupCollector Grouping::collector(GroupCollector::Source source, size_t most, OperatorMemory memory) {
@@ -149,12 +149,12 @@ Status Grouping::take_rows() {
   // Where there are pairs, these and groups, or what they add up to, are divided at a time.
   const RecordFloor floor{.bytes = this->floor(FloorPart::GroupRecords),
                           .partitions = threads_ * size_t{plan_.distinct_values() == 0 ? 1U : 2U}};
-  record_memory_.emplace(rows_->budget(), rows_->spill_space(), share(), RecordDivision::of(most), floor,
-                         counts_);
+  record_memory_.emplace(rows_->host().budget(), rows_->host().spill_space(), share(),
+                         RecordDivision::of(most), floor, counts_);
   std::deque<GroupCollector> collectors;
   for (unsigned i = 0; i < threads_; ++i) collectors.push_back(collector(GroupCollector::Source::Rows, most));
-  const GoOn of_caller = [&] { return rows_->check_interruption(); };
-  const GoOn of_helper = [&] { return rows_->check_interruption_seen(); };
+  const GoOn of_caller = [&] { return rows_->host().check_interruption(); };
+  const GoOn of_helper = [&] { return rows_->host().check_interruption_seen(); };
   HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned part, const RowBatch& batch) {
     const OperatorWork work(counts_, part);
     work.add_rows(batch.rows, 0);
@@ -172,7 +172,7 @@ Status Grouping::take_rows() {
   }
   const size_t parts = with_tables.size();
   if (!divided_ && parts > 1 && merges_in_place()) {
-    OperatorMemory memory(std::make_unique<MemoryBudget>(rows_->budget(), 0), counts_);
+    OperatorMemory memory(std::make_unique<MemoryBudget>(rows_->host().budget(), 0), counts_);
     const size_t wanted = units * parts * sizeof(uint32_t);
     // What records have of the floor is there, and there are none.
     if (units <= few_units || wanted <= floor.bytes || memory.try_grow(wanted))
@@ -201,7 +201,7 @@ Status Grouping::merge_tables(std::deque<GroupCollector>& collectors, OperatorMe
   const OperatorMemory of_merge(std::move(memory));
   GroupMerge merge(plan_, std::move(tables));
   HAILSTONE_TRY(merge.run(
-      [&](const PartWork& work) { return work_by_threads(rows_->scans(), threads, counts_, work); }));
+      [&](const PartWork& work) { return work_by_threads(rows_->host(), threads, counts_, work); }));
   for (Table& table : tables_) {
     table.groups.finish();
     count_groups(table.groups);
@@ -210,7 +210,7 @@ Status Grouping::merge_tables(std::deque<GroupCollector>& collectors, OperatorMe
 }
 
 Status Grouping::merge_records(std::deque<GroupCollector>& collectors, GroupCollector& whole) {
-  const GoOn of_caller = [&] { return rows_->check_interruption(); };
+  const GoOn of_caller = [&] { return rows_->host().check_interruption(); };
   const OperatorWork work(counts_);
   for (GroupCollector& each : collectors) {
     if (each.has_table() && &each != &whole) HAILSTONE_TRY(whole.merge(std::move(each), of_caller));
@@ -226,7 +226,7 @@ Status Grouping::divide(std::deque<GroupCollector>& collectors) {
     for (size_t i = next++; i < collectors.size(); i = next++) HAILSTONE_TRY(collectors[i].move_out(go_on));
     return {};
   };
-  HAILSTONE_TRY(work_by_threads(rows_->scans(), threads_, counts_, move_out));
+  HAILSTONE_TRY(work_by_threads(rows_->host(), threads_, counts_, move_out));
   Runs groups, pairs;
   for (GroupCollector& each : collectors) {
     take_runs(each.groups(), groups);
@@ -266,7 +266,7 @@ Status Grouping::count_pairs(Runs& groups) {
       HAILSTONE_TRY(count_pairs_of(std::move(*run), pairs, counted[part], go_on));
     return counted[part].finish(go_on);
   };
-  HAILSTONE_TRY(work_by_threads(rows_->scans(), threads_, counts_, count_some));
+  HAILSTONE_TRY(work_by_threads(rows_->host(), threads_, counts_, count_some));
   for (RecordPartitions& each : counted) take_runs(&each, groups);
   return {};
 }
@@ -290,7 +290,7 @@ Status Grouping::count_pairs_of(Run&& run, GroupCollector& pairs, RecordPartitio
 /// is left for another.
 Status Grouping::put_groups_together() {
   const size_t expected_runs = groups_.size() / threads_;
-  return work_by_threads(rows_->scans(), threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
+  return work_by_threads(rows_->host(), threads_, counts_, [&](unsigned, const GoOn& go_on) -> Status {
     constexpr auto source = GroupCollector::Source::Groups;
     bool is_first = true;
     for (bool more = true; more;) {
@@ -299,8 +299,8 @@ Status Grouping::put_groups_together() {
         if (bytes_at_hand_ > share() / 2) return {};
       }
       auto memory = std::exchange(is_first, false)
-                        ? std::make_unique<MemoryBudget>(rows_->budget(), floor_of_table(source))
-                        : MemoryBudget::try_part(rows_->budget(), floor_of_table(source));
+                        ? std::make_unique<MemoryBudget>(rows_->host().budget(), floor_of_table(source))
+                        : MemoryBudget::try_part(rows_->host().budget(), floor_of_table(source));
       if (memory == nullptr) return {};
       GroupCollector groups = collector(source, share() / 2 / threads_, {std::move(memory), counts_});
       HAILSTONE_ASSIGN(more, put_runs_together(groups, expected_runs, go_on));

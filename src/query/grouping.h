@@ -75,10 +75,8 @@ class Grouping final : public Groups {
     return rows_->read_place(place, values);
   }
   const GroupingPlan& plan() const { return plan_; }
-  MemoryBudget& budget() const { return rows_->budget(); }
   /// What one operator of these groups may always have, in bytes.
   size_t floor(FloorPart part) const;
-  const ComputedRows& rows() const { return *rows_; }
   unsigned threads() const { return threads_; }
 
   // Once next() has found the first group: the tables that are at hand, with some groups or all.
@@ -94,7 +92,7 @@ class Grouping final : public Groups {
     place_ = place;
     keys_known_ = false;
   }
-  Status check_interruption() const { return rows_->check_interruption(); }
+  const QueryHost& host() const { return rows_->host(); }
 
   /// Of the rows that have become groups so far: whether some have texts in a key that are equal and have
   /// other bytes. keys() then gives one of these for all of them, which, where there is another key, need not

@@ -45,10 +45,10 @@ OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records,
       equal_(equal),
       threads_(threads),
       counts_(counts),
-      sort_(
-          rows_->budget(), rows_->spill_space(),
-          {.share = query_memory(rows_->budget()), .floor = floor_part(rows_->budget(), FloorPart::RowSort)},
-          threads, counts),
+      sort_(rows_->host().budget(), rows_->host().spill_space(),
+            {.share = query_memory(rows_->host().budget()),
+             .floor = floor_part(rows_->host().budget(), FloorPart::RowSort)},
+            threads, counts),
       values_(values) {}
 
 Status OrderedRows::sort() {
@@ -59,8 +59,8 @@ Status OrderedRows::sort() {
   };
   std::deque<Part> parts;
   for (unsigned i = 0; i < threads_; ++i) parts.emplace_back(records_);
-  const GoOn of_caller = [this] { return rows_->check_interruption(); };
-  const GoOn of_helper = [this] { return rows_->check_interruption_seen(); };
+  const GoOn of_caller = [this] { return rows_->host().check_interruption(); };
+  const GoOn of_helper = [this] { return rows_->host().check_interruption_seen(); };
   HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned number, const RowBatch& batch) -> Status {
     const OperatorWork work(counts_, number);
     work.add_rows(batch.rows, 0);
@@ -75,7 +75,7 @@ Status OrderedRows::sort() {
   }));
   for (const Part& part : parts) rows_met_ += part.rows;
   parts.clear();
-  HAILSTONE_TRY(sort_.sort(rows_->scans(), threads_));
+  HAILSTONE_TRY(sort_.sort(rows_->host(), threads_));
   if (counts_ != nullptr) counts_->add_rows(0, rows_met_);
   return {};
 }
@@ -85,7 +85,7 @@ Result<bool> OrderedRows::next() {
     HAILSTONE_TRY(sort());
     sorted_ = true;
   }
-  if (given_++ % rows_between_interruption_checks == 0) HAILSTONE_TRY(rows_->check_interruption());
+  if (given_++ % rows_between_interruption_checks == 0) HAILSTONE_TRY(rows_->host().check_interruption());
   HAILSTONE_ASSIGN(const char* const record, sort_.next());
   if (record == nullptr) return false;
   key_ = sort_record::key(record);

@@ -14,7 +14,7 @@
 #include "base/page_allocator.h"
 #include "query/query_memory.h"
 #include "query/sort_record.h"
-#include "table/scans.h"
+#include "table/query_host.h"
 
 namespace hailstone {
 
@@ -582,9 +582,9 @@ void RecordSort::add(unsigned part, const char* record) {
       {.value = reinterpret_cast<uintptr_t>(record), .key = sort_record::head(key, 0)});
 }
 
-Status RecordSort::sort(const Scans& scans, unsigned threads) {
+Status RecordSort::sort(const QueryHost& host, unsigned threads) {
   State& state = *state_;
-  const GoOn go_on = [&scans] { return scans.check_interruption(); };
+  const GoOn go_on = [&host] { return host.check_interruption(); };
   Entries entries;
   for (State::Part& part : state.parts) {
     const bool over = state.budget.query_limit() != 0 && part.memory.bytes() > state.share_of_part;
@@ -598,7 +598,7 @@ Status RecordSort::sort(const Scans& scans, unsigned threads) {
     part.runs.clear();
   }
   const DoWork by_threads = [&](const PartWork& work) {
-    return work_by_threads(scans, threads, state.counts, work);
+    return work_by_threads(host, threads, state.counts, work);
   };
   HAILSTONE_ASSIGN(state.in_memory, BucketSort(std::move(entries)).run(by_threads));
   const OperatorWork merging(state.counts);

@@ -33,7 +33,7 @@ class RecordSort {
   /// A record in the room, filled.
   void add(unsigned part, const char* record);
   /// Sorts what all parts have added, on the caller's thread, as all that follows, and on helpers of `scans`.
-  Status sort(const Scans& scans, unsigned threads);
+  Status sort(const QueryHost& host, unsigned threads);
   /// The next record, valid until the next call; null at the end.
   Result<const char*> next();
   /// Passes by up to so many records without a look at them, once next() has returned one; how many. 0: they

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "query/pipeline.h"
+
 namespace hailstone {
 
 bool has_failures(const Computed& computed, uint32_t rows) {
@@ -54,21 +56,38 @@ RowBatch ScannedBatches::rows_of(const Batch& batch, std::vector<const ColumnVec
   return {.rows = batch.rows, .columns = columns, .order = batch.order};
 }
 
-Status ScannedBatches::each_batch(unsigned wanted, const TakeRows& take) {
-  std::vector<std::vector<const ColumnVector*>> columns(std::max(1U, wanted));
-  return scans_.each_batch(wanted, [&](unsigned part, const Batch& batch) -> Status {
-    rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
-    return take(part, rows_of(batch, columns[part]));
-  });
-}
+/// Scans share their blocks out among threads by themselves.
+class ScannedBatches::Go final : public Source {
+ public:
+  Go(ScannedBatches& scanned, unsigned threads) : scanned_(scanned), columns_(threads) {}
 
-Result<const RowBatch*> ScannedBatches::next() {
-  HAILSTONE_TRY(scans_.check_interruption());
-  HAILSTONE_ASSIGN(const Batch* const batch, scans_.next());
-  if (batch == nullptr) return nullptr;
-  rows_read_.fetch_add(batch->rows, std::memory_order_relaxed);
-  rows_ = rows_of(*batch, columns_);
-  return &rows_;
+  Status each_batch(const QueryHost&, unsigned threads, const TakeRows& take) override {
+    return scanned_.scans_.each_batch(threads, [&](unsigned part, const Batch& batch) -> Status {
+      return take(part, rows_of(part, batch));
+    });
+  }
+  Result<const RowBatch*> next() override {
+    HAILSTONE_TRY(scanned_.scans_.check_interruption());
+    HAILSTONE_ASSIGN(const Batch* const batch, scanned_.scans_.next());
+    if (batch == nullptr) return nullptr;
+    rows_ = rows_of(0, *batch);
+    return &rows_;
+  }
+
+ private:
+  RowBatch rows_of(unsigned part, const Batch& batch) {
+    scanned_.rows_read_.fetch_add(batch.rows, std::memory_order_relaxed);
+    return scanned_.rows_of(batch, columns_[part]);
+  }
+
+  ScannedBatches& scanned_;
+  std::vector<std::vector<const ColumnVector*>> columns_;  // of each thread
+  RowBatch rows_;                                          // of next()
+};
+
+Status ScannedBatches::open(Pipeline& to) {
+  to.set_source(std::make_unique<Go>(*this, to.threads()));
+  return {};
 }
 
 size_t ScannedBatches::position_in_scans(size_t position) const {

@@ -1,4 +1,5 @@
-// Rows that threads go through in batches: those of scans, or what is made of other rows.
+// Rows that threads go through in batches: those of scans, or what is made of other rows. Each kind of rows
+// is an operator of a query; how a go through them works is in pipeline.h.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,8 @@ void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>&
 /// Makes `to` the rows of `from` that `rows` names.
 void choose_rows(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to);
 
+class Pipeline;
+
 /// Belongs to the thread of its scans.
 class RowBatches {
  public:
@@ -36,16 +39,17 @@ class RowBatches {
   /// All rows, each once, as often as is wanted. `take` is called by up to `wanted` threads at once, each of
   /// which is a `part` below that number; a batch is valid during the call, and has a row at least.
   using TakeRows = std::function<Status(unsigned part, const RowBatch& rows)>;
-  virtual Status each_batch(unsigned wanted, const TakeRows& take) = 0;
-  /// The same one after the other, on the caller's thread, instead of each_batch(): rows that are valid until
-  /// the next call; null at the end.
-  virtual Result<const RowBatch*> next() = 0;
+  Status each_batch(unsigned wanted, const TakeRows& take);
+  /// Puts what this operator does with rows of one go into the pipeline, and what those below do: a step and
+  /// their own, or a source, or, where no rows can come, nothing. Work that comes before the first row, such
+  /// as reading the build side of a join, is done here.
+  virtual Status open(Pipeline& to) = 0;
   /// How many threads each_batch() may use.
   virtual unsigned threads(unsigned wanted) const { return wanted; }
   /// How many rows the scans have given so far.
   virtual uint64_t rows_read() const = 0;
-  /// One of the scans that the rows come from.
-  virtual const Scans& scans() const = 0;
+  /// Of the scans that the rows come from.
+  virtual const QueryHost& host() const = 0;
 
   /// Scans::add_bound(); null: the rows know of no bounds.
   virtual std::shared_ptr<ScanBound> add_bound(size_t, bool) { return nullptr; }
@@ -73,10 +77,9 @@ class ScannedBatches final : public RowBatches {
       : scans_(std::move(scans)), positions_(std::move(positions)), width_(width) {}
 
   Result<ScanColumn> column(size_t position) const override;
-  Status each_batch(unsigned wanted, const TakeRows& take) override;
-  Result<const RowBatch*> next() override;
+  Status open(Pipeline& to) override;
   uint64_t rows_read() const override { return rows_read_.load(std::memory_order_relaxed); }
-  const Scans& scans() const override { return scans_; }
+  const QueryHost& host() const override { return scans_; }
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override;
   void add_filter(size_t position, const RuntimeFilter& filter) override;
   void add_places(const std::vector<uint16_t>& columns) override;
@@ -86,6 +89,7 @@ class ScannedBatches final : public RowBatches {
   void count_scan_in(OperatorCounts& counts) override { scans_.count_in(counts); }
 
  private:
+  class Go;
   RowBatch rows_of(const Batch& batch, std::vector<const ColumnVector*>& columns) const;
   /// Where the scans have a column.
   size_t position_in_scans(size_t position) const;
@@ -95,8 +99,6 @@ class ScannedBatches final : public RowBatches {
   size_t width_ = 0;                 // with positions_
   bool has_places_ = false;
   std::atomic<uint64_t> rows_read_{0};
-  std::vector<const ColumnVector*> columns_;  // of next()
-  RowBatch rows_;
 };
 
 }  // namespace hailstone

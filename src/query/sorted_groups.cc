@@ -141,7 +141,7 @@ Status SortedGroups::sort_places() {
   for (uint32_t number = 0; number < groups_->tables(); ++number) {
     for (uint32_t group = 1; group < groups_->table(number).end(); ++group) {
       if (groups_->table(number).is_gone(group)) continue;
-      if (++looked_at % steps_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
+      if (++looked_at % steps_between_checks == 0) HAILSTONE_TRY(groups_->host().check_interruption());
       const Headed place{head_of_group(groups_->table(number), group), {number, group}};
       if (places_.size() < most_) {
         places_.push_back(place);
@@ -154,7 +154,7 @@ Status SortedGroups::sort_places() {
     }
   }
   work.add_rows(looked_at, places_.size());
-  return sort_by_runs(places_, before, [this] { return groups_->check_interruption(); });
+  return sort_by_runs(places_, before, [this] { return groups_->host().check_interruption(); });
 }
 
 template <typename Take>
@@ -163,7 +163,7 @@ Result<uint64_t> SortedGroups::each_group(const Take& take) {
   uint64_t groups = 0;
   for (bool found = true; found;) {
     if (!host_.columns.empty()) {
-      if ((groups + 1) % values_between_checks == 0) HAILSTONE_TRY(groups_->check_interruption());
+      if ((groups + 1) % values_between_checks == 0) HAILSTONE_TRY(groups_->host().check_interruption());
       HAILSTONE_TRY(host_.compute(*groups_, host_values_));
     }
     HAILSTONE_TRY(take());
@@ -214,7 +214,7 @@ Status SortedGroups::copy_first() {
   HAILSTONE_ASSIGN(const uint64_t groups, each_group(take_group));
   const OperatorWork work(counts_, 0);
   work.add_rows(groups, rows_.size());
-  return sort_by_runs(rows_, before, [this] { return groups_->check_interruption(); });
+  return sort_by_runs(rows_, before, [this] { return groups_->host().check_interruption(); });
 }
 
 /// Memory for copies of those that are wanted. False: there is none for so many, which are sorted as all are.
@@ -243,7 +243,7 @@ Status SortedGroups::collect() {
   HAILSTONE_ASSIGN(const bool found, groups_->next());
   if (!found) return {};
   const size_t floor = most_ == all ? 0 : groups_->floor(FloorPart::GroupSort);
-  memory_.emplace(std::make_unique<MemoryBudget>(groups_->budget(), floor), counts_);
+  memory_.emplace(std::make_unique<MemoryBudget>(groups_->host().budget(), floor), counts_);
   if (groups_->has_all() && host_.columns.empty() && reserve_places()) return sort_places();
   return reserve_copies() ? copy_first() : sort_all();
 }

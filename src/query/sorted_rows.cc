@@ -157,7 +157,7 @@ void SortedRows::Row::copy_bytes() {
 Status SortedRows::collect() {
   std::deque<Part> parts(threads_);
   std::vector<OperatorMemory> reserved;
-  for (unsigned i = 0; i < threads_; ++i) reserved.emplace_back(rows_->budget(), counts_);
+  for (unsigned i = 0; i < threads_; ++i) reserved.emplace_back(rows_->host().budget(), counts_);
   const auto take_batch = [&](unsigned number, const RowBatch& batch) -> Status {
     const OperatorWork work(counts_, number);
     work.add_rows(batch.rows, 0);
@@ -176,7 +176,7 @@ Status SortedRows::collect() {
     part.rows.clear();
   }
   const auto before = [this](const Row& left, const Row& right) { return precedes(left, right); };
-  HAILSTONE_TRY(sort_by_runs(first_, before, [this] { return rows_->check_interruption(); }));
+  HAILSTONE_TRY(sort_by_runs(first_, before, [this] { return rows_->host().check_interruption(); }));
   if (first_.size() > most_) first_.resize(most_);
   work.add_rows(0, first_.size());
   size_t bytes = first_.capacity() * sizeof(Row);
@@ -187,7 +187,7 @@ Status SortedRows::collect() {
 
 Status SortedRows::fill_window() {
   const OperatorWork work(counts_);
-  HAILSTONE_TRY(rows_->check_interruption());
+  HAILSTONE_TRY(rows_->host().check_interruption());
   window_first_ = at_;
   window_rows_ = std::min(window_size_, first_.size() - at_);
   window_values_.resize(window_rows_ * shown_.size());

@@ -78,7 +78,7 @@ class SortedRows final : public RowSource {
         most_(wanted.most),
         threads_(threads),
         counts_(wanted.operator_counts),
-        memory_(rows_->budget(), counts_) {}
+        memory_(rows_->host().budget(), counts_) {}
   Status collect();
   void take(Part& part, const RowBatch& batch) const;
   void tighten(const Value& last) const;

@@ -6,11 +6,13 @@
 
 #include "base/guard.h"
 #include "base/mutex.h"
-#include "table/scans.h"
+#include "base/operator_counts.h"
+#include "table/query_host.h"
 
 namespace hailstone {
 
-Status work_by_threads(const Scans& scans, unsigned threads, OperatorCounts* counts, const PartWork& work) {
+Status work_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* counts,
+                       const PartWork& work) {
   Mutex mutex;
   std::optional<Error> failure;  // guarded by it
   std::atomic<bool> failed{false};
@@ -20,7 +22,7 @@ Status work_by_threads(const Scans& scans, unsigned threads, OperatorCounts* cou
       const GoOn go_on = [&]() -> Status {
         if (failed.load(std::memory_order_relaxed))
           return fail(ErrorCode::Interrupted, "another thread of the statement has met an error");
-        return part == 0 ? scans.check_interruption() : scans.check_interruption_seen();
+        return part == 0 ? host.check_interruption() : host.check_interruption_seen();
       };
       return work(part, go_on);
     });
@@ -29,7 +31,7 @@ Status work_by_threads(const Scans& scans, unsigned threads, OperatorCounts* cou
     if (!failure) failure.emplace(std::move(status).error());
     failed.store(true, std::memory_order_relaxed);
   };
-  scans.run_with_helpers(threads, work_guarded);
+  host.run_with_helpers(threads, work_guarded);
   if (failure) return std::unexpected(std::move(*failure));
   return {};
 }

@@ -7,7 +7,7 @@
 
 namespace hailstone {
 
-class Scans;
+class QueryHost;
 struct OperatorCounts;
 
 /// Asked now and then whether long work is to go on.
@@ -18,6 +18,6 @@ using PartWork = std::function<Status(unsigned part, const GoOn& go_on)>;
 /// Runs `work` on up to `threads` threads, of which the caller's is part 0. A helper may never come: `work`
 /// takes its share from what all parts have in common. The first error ends all, and is returned. `counts`:
 /// of the operator whose work it is; may be null.
-Status work_by_threads(const Scans& scans, unsigned threads, OperatorCounts* counts, const PartWork& work);
+Status work_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* counts, const PartWork& work);
 
 }  // namespace hailstone

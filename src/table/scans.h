@@ -13,18 +13,19 @@
 
 #include "base/operator_counts.h"
 #include "column/runtime_filter.h"
+#include "table/query_host.h"
 #include "table/scan.h"
 #include "table/scan_bound.h"
 
 namespace hailstone {
 
-class Scans {
+class Scans final : public QueryHost {
  public:
   explicit Scans(std::vector<std::unique_ptr<Scan>> scans);
   /// One alone is as good as a list of it.
   Scans(std::unique_ptr<Scan> scan);  // NOLINT(google-explicit-constructor)
   Scans(Scans&&) noexcept;
-  ~Scans();
+  ~Scans() override;
 
   /// One result for each of `wanted`, over all rows. Only the columns in question are read, and where a
   /// block's summary says enough not even they. Sum is for numbers only. `threads`: how many may work at it,
@@ -62,17 +63,13 @@ class Scans {
   void count_in(OperatorCounts& counts);
 
   Result<ScanColumn> column(size_t position) const;
-  /// ErrorCode::Interrupted when the statement is to end: for long work on the rows.
-  Status check_interruption() const;
-  /// The same for threads that help the caller's: what that one has found so far.
-  Status check_interruption_seen() const;
-  /// run_with_helpers() of the tables' host. While the caller's thread waits, it looks for interruption.
-  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const;
+  Status check_interruption() const override;
+  Status check_interruption_seen() const override;
+  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const override;
   /// The query's own; it keeps it as long as the scans are there. Without it, memory is the database's.
   void take_memory_from(std::shared_ptr<MemoryBudget> budget);
-  /// What the rows' consumer takes its memory from, and where it puts aside what that has no room for.
-  MemoryBudget& budget() const;
-  SpillSpace& spill_space() const;
+  MemoryBudget& budget() const override;
+  SpillSpace& spill_space() const override;
 
  private:
   struct State;

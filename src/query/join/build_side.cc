@@ -30,15 +30,15 @@ RecordColumns record_columns_of(const BuildColumns& read) {
 
 }  // namespace
 
-BuildSide::BuildSide(BuildColumns columns, unsigned parts, const Scans& scans,
+BuildSide::BuildSide(BuildColumns columns, unsigned parts, const QueryHost& host,
                      std::shared_ptr<JoinMemory> memory, OperatorCounts* counts)
     : columns_(std::move(columns)),
       read_columns_(columns_.of_read_rows()),
       record_columns_(record_columns_of(read_columns_)),
-      scans_(scans),
+      host_(host),
       share_(std::move(memory)),
       counts_(counts),
-      budget_(scans.budget(), share_->least()),
+      budget_(host.budget(), share_->least()),
       table_(columns_),
       table_memory_(budget_, counts) {
   for (unsigned i = 0; i < std::max(1U, parts); ++i) parts_.emplace_back(columns_, budget_, counts);
@@ -88,7 +88,7 @@ void BuildSide::begin_to_divide() {
   // Each row of a table takes more than eight bytes.
   most_ = std::clamp(taken_.load(std::memory_order_relaxed), share_->least(),
                      size_t{JoinTable::most_rows} * sizeof(uint64_t));
-  record_memory_.emplace(scans_.budget(), scans_.spill_space(), most_,
+  record_memory_.emplace(host_.budget(), host_.spill_space(), most_,
                          RecordDivision::of(most_ / parts_.size()),
                          RecordFloor{.bytes = share_->least(), .partitions = parts_.size()}, counts_);
   if (const size_t taken = taken_; taken < most_)
@@ -125,7 +125,7 @@ Status BuildSide::finish(unsigned threads, std::vector<RuntimeFilter>* filters) 
     std::deque<BuildRows> rows;
     for (Part& part : parts_) rows.push_back(std::move(part.rows));
     HAILSTONE_TRY(table_.fill(
-        std::move(rows), [this] { return scans_.check_interruption(); }, filters));
+        std::move(rows), [this] { return host_.check_interruption(); }, filters));
   }
   parts_.clear();
   {
@@ -150,7 +150,7 @@ Status BuildSide::finish_divided(unsigned threads) {
     }
     return {};
   };
-  HAILSTONE_TRY(work_by_threads(scans_, threads, counts_, finish_parts));
+  HAILSTONE_TRY(work_by_threads(host_, threads, counts_, finish_parts));
   std::vector<RecordRun> runs;
   for (Part& part : parts_) take_runs(*part.partitions, runs);
   for (RecordRun& run : runs) partitions_.push_back({.rows = std::move(run)});
@@ -188,7 +188,7 @@ void BuildSide::choose_aside() {
 /// So that all memory for records is there for the rows of the probe side.
 Status BuildSide::put_aside(unsigned threads) {
   std::atomic<size_t> next{0};
-  return work_by_threads(scans_, threads, counts_, [&](unsigned, const GoOn& go_on) -> Status {
+  return work_by_threads(host_, threads, counts_, [&](unsigned, const GoOn& go_on) -> Status {
     std::shared_ptr<SpillFile> file;
     for (size_t i = next++; i < partitions_.size(); i = next++) {
       if (partitions_[i].aside) HAILSTONE_TRY(partitions_[i].rows.spill(file, go_on));
@@ -213,9 +213,9 @@ Status BuildSide::load(std::span<const RecordPiece> pieces, unsigned threads, Jo
     }
     return {};
   };
-  HAILSTONE_TRY(work_by_threads(scans_, threads, counts_, load_some));
+  HAILSTONE_TRY(work_by_threads(host_, threads, counts_, load_some));
   const OperatorWork work(counts_, 0);
-  return table.fill(std::move(parts), [this] { return scans_.check_interruption(); });
+  return table.fill(std::move(parts), [this] { return host_.check_interruption(); });
 }
 
 Status BuildSide::divide(BuildPartition& partition, unsigned used_bits, unsigned threads) {
@@ -223,7 +223,7 @@ Status BuildSide::divide(BuildPartition& partition, unsigned used_bits, unsigned
                    divide_records(
                        partition.rows, record_columns_,
                        [this] { return KeyHashes(read_columns_, KeyHashes::Side::Build, read_keys()); },
-                       used_bits, *record_memory_, scans_, threads, counts_));
+                       used_bits, *record_memory_, host_, threads, counts_));
   if (partition.is_part) partition.rows = RecordRun();
   for (RecordRun& run : runs) {
     BuildPartition part{.rows = std::move(run), .aside = true, .is_part = true};

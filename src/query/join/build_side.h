@@ -39,7 +39,7 @@ struct BuildPartition {
 class BuildSide {
  public:
   /// `parts`: how many threads add rows; `counts`: of the operator, may be null.
-  BuildSide(BuildColumns columns, unsigned parts, const Scans& scans, std::shared_ptr<JoinMemory> memory,
+  BuildSide(BuildColumns columns, unsigned parts, const QueryHost& host, std::shared_ptr<JoinMemory> memory,
             OperatorCounts* counts);
   ~BuildSide();
   BuildSide(const BuildSide&) = delete;
@@ -95,7 +95,7 @@ class BuildSide {
   const BuildColumns columns_;
   const BuildColumns read_columns_;  // of rows that come back
   const RecordColumns record_columns_;
-  const Scans& scans_;
+  const QueryHost& host_;
   const std::shared_ptr<JoinMemory> share_;
   OperatorCounts* const counts_;
   MemoryBudget budget_;           // with the floor of the table

@@ -13,7 +13,7 @@ void take_runs(RecordPartitions& from, std::vector<RecordRun>& to) {
 
 Result<std::vector<RecordRun>> divide_records(const RecordRun& run, const RecordColumns& columns,
                                               const std::function<KeyHashes()>& make_hashes,
-                                              unsigned used_bits, RecordMemory& memory, const Scans& scans,
+                                              unsigned used_bits, RecordMemory& memory, const QueryHost& host,
                                               unsigned threads, OperatorCounts* counts) {
   std::vector<RecordPiece> pieces;
   RecordPiece::add_all(run, pieces);
@@ -38,7 +38,7 @@ Result<std::vector<RecordRun>> divide_records(const RecordRun& run, const Record
     }
     return partitions[part].finish(go_on);
   };
-  HAILSTONE_TRY(work_by_threads(scans, threads, counts, divide_some));
+  HAILSTONE_TRY(work_by_threads(host, threads, counts, divide_some));
   std::vector<RecordRun> runs;
   for (RecordPartitions& each : partitions) take_runs(each, runs);
   return runs;

@@ -16,7 +16,7 @@ namespace hailstone {
 /// may be null.
 Result<std::vector<RecordRun>> divide_records(const RecordRun& run, const RecordColumns& columns,
                                               const std::function<KeyHashes()>& make_hashes,
-                                              unsigned used_bits, RecordMemory& memory, const Scans& scans,
+                                              unsigned used_bits, RecordMemory& memory, const QueryHost& host,
                                               unsigned threads, OperatorCounts* counts);
 
 /// Appends the runs that partitions have left, part by part; `to` has as many, or none yet.

@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <utility>
 
 #include "query/join/join_passes.h"
+#include "query/pipeline.h"
 #include "table/helpers.h"
 
 namespace hailstone {
 
 /// What one thread makes of the batches of the probe side.
-class HashJoin::Worker {
+class HashJoin::Worker final : public Step::Worker {
  public:
-  /// `part`: the thread's number.
-  Worker(const HashJoin& join, unsigned part)
+  /// `part`: the thread's number. `passes`: null where all of the build side is in its table.
+  Worker(const HashJoin& join, JoinPasses* passes, unsigned part)
       : join_(join),
+        passes_(passes),
         part_(part),
         plan_(join.plan_),
         gathered_(plan_.width),
@@ -31,32 +34,31 @@ class HashJoin::Worker {
     probe_.emplace(table);
   }
 
-  void begin(const RowBatch& batch) {
-    batch_ = batch;
-    row_ = 0;
-    match_ = 0;
-    if (batch.rows != 0) {
-      matches_ =
-          plan_.range ? probe_->look_up(batch, *plan_.range) : probe_->look_up(batch, join_.probe_keys_);
-      match_ = matches_[0];
+  /// Those rows of the batch that can be joined now.
+  Status begin(const RowBatch& batch) override {
+    if (passes_ == nullptr) {
+      look_up(batch);
+      return {};
     }
-    done_ = false;
-    aside_ = nullptr;
-    is_last_ = true;
-    paired_.assign(batch.rows, 0);
+    HAILSTONE_ASSIGN(const RowBatch rows,
+                     passes_->put_aside(part_, batch, [this] { return join_.host().go_on(part_); }));
+    look_up(rows);
+    return {};
   }
-  /// Rows of which not all partners may be in the table at hand.
-  void begin(const JoinPasses::Rows& rows, bool is_last) {
-    begin(*rows.rows);
-    aside_ = rows.paired;
-    first_aside_ = rows.first;
-    is_last_ = is_last;
+  /// Rows of a pass, of which not all partners may be in the table at hand.
+  Result<bool> begin_late() override {
+    HAILSTONE_ASSIGN(const auto rows, passes_->next(part_));
+    if (!rows) return false;
+    look_up(*rows->rows);
+    aside_ = rows->paired;
+    first_aside_ = rows->first;
+    is_last_ = passes_->is_last_block();
     for (uint32_t row = 0; aside_ != nullptr && row < batch_.rows; ++row)
       paired_[row] = (*aside_)[first_aside_ + row] ? 1 : 0;
+    return true;
   }
 
-  /// The next rows that come of the batch; null: there are no more.
-  Result<const RowBatch*> next() {
+  Result<const RowBatch*> next() override {
     const bool pairs_are_wanted = join_.wants_pairs();
     while (row_ < batch_.rows) {
       if (!pairs_are_wanted && !has_conditions()) {
@@ -67,7 +69,7 @@ class HashJoin::Worker {
       }
       collect_pairs();
       // There may be very many, of which the conditions leave none.
-      HAILSTONE_TRY(join_.go_on(part_));
+      HAILSTONE_TRY(join_.host().go_on(part_));
       if (rows_.empty()) continue;
       make_batch();
       if (has_conditions()) HAILSTONE_TRY(check_pairs());
@@ -90,6 +92,21 @@ class HashJoin::Worker {
   }
 
  private:
+  void look_up(const RowBatch& batch) {
+    batch_ = batch;
+    row_ = 0;
+    match_ = 0;
+    if (batch.rows != 0) {
+      matches_ =
+          plan_.range ? probe_->look_up(batch, *plan_.range) : probe_->look_up(batch, join_.probe_keys_);
+      match_ = matches_[0];
+    }
+    done_ = false;
+    aside_ = nullptr;
+    is_last_ = true;
+    paired_.assign(batch.rows, 0);
+  }
+
   /// Up to a batch of pairs.
   void collect_pairs() {
     rows_.clear();
@@ -171,6 +188,7 @@ class HashJoin::Worker {
   }
 
   const HashJoin& join_;
+  JoinPasses* const passes_;
   const unsigned part_;
   const JoinPlan& plan_;
   const JoinTable* table_ = nullptr;
@@ -194,13 +212,28 @@ class HashJoin::Worker {
   RowBatch out_;
 };
 
-/// Where next() is.
-struct HashJoin::Next {
-  explicit Next(const HashJoin& join) : worker(join, 0) {}
-  Worker worker;
-  bool within_batch = false;
-  std::unique_ptr<JoinPasses> passes = {};
-  bool aside = false;  // among the rows of a pass
+/// Each pass is a round.
+class HashJoin::Go final : public Step {
+ public:
+  Go(const HashJoin& join, std::unique_ptr<JoinPasses> passes, unsigned threads)
+      : join_(join), passes_(std::move(passes)) {
+    for (unsigned i = 0; i < threads; ++i) workers_.emplace_back(join, passes_.get(), i);
+  }
+
+  Step::Worker& worker(unsigned part) override { return workers_[part]; }
+  Result<unsigned> begin_round() override {
+    if (passes_ == nullptr) return 0;
+    HAILSTONE_ASSIGN(const bool found, passes_->go_to_next(join_.threads_));
+    if (!found) return 0;
+    for (HashJoin::Worker& worker : workers_) worker.look_in(passes_->table());
+    return static_cast<unsigned>(workers_.size());
+  }
+  OperatorCounts* counts() const override { return join_.counts_; }
+
+ private:
+  const HashJoin& join_;
+  const std::unique_ptr<JoinPasses> passes_;
+  std::deque<HashJoin::Worker> workers_;
 };
 
 HashJoin::~HashJoin() = default;
@@ -244,7 +277,7 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
   }
   if (join->plan_.range) HAILSTONE_TRY(join->add_range(columns));
   join->side_ = std::make_unique<BuildSide>(std::move(columns), join->build_->threads(join->threads_),
-                                            join->scans(), std::move(memory), counts);
+                                            join->host(), std::move(memory), counts);
   return join;
 }
 
@@ -308,7 +341,7 @@ Status HashJoin::fill() {
     if (part == 0) HAILSTONE_TRY(watch(/*are_all=*/false));
     const OperatorWork work(counts_, part);
     work.add_rows(batch.rows, 0);
-    return side_->add(part, batch, [this, part] { return go_on(part); });
+    return side_->add(part, batch, [this, part] { return host().go_on(part); });
   };
   HAILSTONE_TRY(build_->each_batch(used, add_rows));
   HAILSTONE_TRY(watch(/*are_all=*/true));
@@ -352,122 +385,14 @@ std::unique_ptr<JoinPasses> HashJoin::make_passes(unsigned parts) {
     if (const auto column = probe_->column(i); column) columns.push_back({.position = i, .type = *column});
   }
   return std::make_unique<JoinPasses>(*side_, columns, width, probe_keys_, wants_only_partners(), parts,
-                                      scans(), counts_);
+                                      host(), counts_);
 }
 
-Status HashJoin::take_all(Worker& worker, unsigned part, const TakeRows& take) {
-  for (;;) {
-    const RowBatch* rows = nullptr;
-    {
-      const OperatorWork work(counts_, part);
-      HAILSTONE_ASSIGN(rows, worker.next());
-      if (rows != nullptr) work.add_rows(0, rows->rows);
-    }
-    if (rows == nullptr) return {};
-    HAILSTONE_TRY(take(part, *rows));
-  }
-}
-
-Status HashJoin::each_batch(unsigned wanted, const TakeRows& take) {
+Status HashJoin::open(Pipeline& to) {
   HAILSTONE_TRY(fill());
   if (is_without_rows()) return {};
-  const unsigned used = std::max(1U, threads(wanted));
-  std::deque<Worker> workers;
-  for (unsigned i = 0; i < used; ++i) workers.emplace_back(*this, i);
-  const std::unique_ptr<JoinPasses> passes = make_passes(used);
-  const TakeRows join_rows = [&](unsigned part, const RowBatch& batch) -> Status {
-    Worker& worker = workers[part];
-    {
-      const OperatorWork work(counts_, part);
-      work.add_rows(batch.rows, 0);
-      HAILSTONE_TRY(begin(worker, batch, passes.get(), part));
-    }
-    return take_all(worker, part, take);
-  };
-  HAILSTONE_TRY(probe_->each_batch(used, join_rows));
-  return passes == nullptr ? Status() : each_batch_aside(*passes, workers, take);
-}
-
-/// Those rows of the batch that can be joined now.
-Status HashJoin::begin(Worker& worker, const RowBatch& batch, JoinPasses* passes, unsigned part) const {
-  if (passes == nullptr) {
-    worker.begin(batch);
-    return {};
-  }
-  HAILSTONE_ASSIGN(const RowBatch rows, passes->put_aside(part, batch, [this, part] { return go_on(part); }));
-  worker.begin(rows);
-  return {};
-}
-
-Status HashJoin::each_batch_aside(JoinPasses& passes, std::deque<Worker>& workers, const TakeRows& take) {
-  const auto used = static_cast<unsigned>(workers.size());
-  const PartWork join_rows = [&](unsigned part, const GoOn& go_on) -> Status {
-    for (;;) {
-      HAILSTONE_TRY(go_on());
-      {
-        const OperatorWork work(counts_, part);
-        HAILSTONE_ASSIGN(const auto rows, passes.next(part));
-        if (!rows) return {};
-        workers[part].begin(*rows, passes.is_last_block());
-      }
-      HAILSTONE_TRY(take_all(workers[part], part, take));
-    }
-  };
-  for (;;) {
-    HAILSTONE_ASSIGN(const bool found, passes.go_to_next(threads_));
-    if (!found) return {};
-    for (Worker& worker : workers) worker.look_in(passes.table());
-    HAILSTONE_TRY(work_by_threads(scans(), used, nullptr, join_rows));
-  }
-}
-
-Result<const RowBatch*> HashJoin::next() {
-  HAILSTONE_TRY(fill());
-  if (is_without_rows()) return nullptr;
-  if (next_ == nullptr) {
-    next_ = std::make_unique<Next>(*this);
-    next_->passes = make_passes(1);
-  }
-  for (;;) {
-    const OperatorWork work(counts_, 0);
-    if (next_->within_batch) {
-      HAILSTONE_ASSIGN(const RowBatch* const rows, next_->worker.next());
-      if (rows != nullptr) {
-        work.add_rows(0, rows->rows);
-        return rows;
-      }
-    }
-    HAILSTONE_ASSIGN(next_->within_batch, begin_next());
-    if (!next_->within_batch) return nullptr;
-  }
-}
-
-/// The next batch of either kind. False: there is none.
-Result<bool> HashJoin::begin_next() {
-  Next& next = *next_;
-  if (!next.aside) {
-    HAILSTONE_ASSIGN(const RowBatch* const batch, probe_->next());
-    if (batch != nullptr) {
-      if (counts_ != nullptr) counts_->add_rows(batch->rows, 0);
-      HAILSTONE_TRY(begin(next.worker, *batch, next.passes.get(), 0));
-      return true;
-    }
-    if (next.passes == nullptr) return false;
-    HAILSTONE_ASSIGN(next.aside, next.passes->go_to_next(threads_));
-    if (!next.aside) return false;
-    next.worker.look_in(next.passes->table());
-  }
-  for (;;) {
-    HAILSTONE_TRY(go_on(0));
-    HAILSTONE_ASSIGN(const auto rows, next.passes->next(0));
-    if (rows) {
-      next.worker.begin(*rows, next.passes->is_last_block());
-      return true;
-    }
-    HAILSTONE_ASSIGN(const bool found, next.passes->go_to_next(threads_));
-    if (!found) return false;
-    next.worker.look_in(next.passes->table());
-  }
+  to.add_step(std::make_unique<Go>(*this, make_passes(to.threads()), to.threads()));
+  return probe_->open(to);
 }
 
 }  // namespace hailstone

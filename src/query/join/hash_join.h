@@ -7,7 +7,6 @@
 // that a side has not got is null in its batches.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,8 +44,7 @@ class HashJoin final : public RowBatches {
   void watch_build(WatchBuild watch) { watch_ = std::move(watch); }
 
   Result<ScanColumn> column(size_t position) const override;
-  Status each_batch(unsigned wanted, const TakeRows& take) override;
-  Result<const RowBatch*> next() override;
+  Status open(Pipeline& to) override;
   unsigned threads(unsigned wanted) const override {
     const bool asks_in_order =
         plan_.conditions == nullptr && plan_.host != nullptr && plan_.host->wants_order();
@@ -54,7 +52,7 @@ class HashJoin final : public RowBatches {
   }
   void add_filter(size_t position, const RuntimeFilter& filter) override;
   uint64_t rows_read() const override { return probe_->rows_read() + build_->rows_read(); }
-  const Scans& scans() const override { return probe_->scans(); }
+  const QueryHost& host() const override { return probe_->host(); }
   /// Rows of the probe side come out with the values that they have.
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override {
     return is_of_build(position) ? nullptr : probe_->add_bound(position, descending);
@@ -62,7 +60,7 @@ class HashJoin final : public RowBatches {
 
  private:
   class Worker;
-  struct Next;
+  class Go;
   HashJoin(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches> build, JoinPlan plan,
            unsigned threads, OperatorCounts* counts);
   /// Reads the build side, once.
@@ -86,15 +84,6 @@ class HashJoin final : public RowBatches {
   }
   /// For one go through the rows; null: all of the build side is in its table.
   std::unique_ptr<JoinPasses> make_passes(unsigned parts);
-  /// Interruption, as a thread asks for it.
-  Status go_on(unsigned part) const {
-    return part == 0 ? scans().check_interruption() : scans().check_interruption_seen();
-  }
-  Status take_all(Worker& worker, unsigned part, const TakeRows& take);
-  Status begin(Worker& worker, const RowBatch& batch, JoinPasses* passes, unsigned part) const;
-  Result<bool> begin_next();
-  /// The rows that are aside.
-  Status each_batch_aside(JoinPasses& passes, std::deque<Worker>& workers, const TakeRows& take);
 
   std::unique_ptr<RowBatches> probe_;
   const std::unique_ptr<RowBatches> build_;
@@ -107,7 +96,6 @@ class HashJoin final : public RowBatches {
   bool filled_ = false;
   WatchBuild watch_;
   bool build_is_filtered_ = false;
-  std::unique_ptr<Next> next_;
 };
 
 }  // namespace hailstone

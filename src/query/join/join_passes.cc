@@ -8,13 +8,13 @@
 namespace hailstone {
 
 JoinPasses::JoinPasses(BuildSide& build, const std::vector<RecordColumns::Column>& columns, size_t width,
-                       std::vector<uint16_t> keys, bool only_partners, unsigned parts, const Scans& scans,
+                       std::vector<uint16_t> keys, bool only_partners, unsigned parts, const QueryHost& host,
                        OperatorCounts* counts)
     : build_(build),
       only_partners_(only_partners),
       keys_(std::move(keys)),
       columns_(columns, width),
-      scans_(scans),
+      host_(host),
       counts_(counts),
       memory_(build.budget(), counts) {
   for (unsigned i = 0; i < parts; ++i) parts_.emplace_back(build, columns_, keys_);
@@ -59,7 +59,7 @@ Status JoinPasses::end_rows(unsigned threads) {
     for (size_t i = next++; i < parts_.size(); i = next++) HAILSTONE_TRY(parts_[i].partitions.finish(go_on));
     return {};
   };
-  HAILSTONE_TRY(work_by_threads(scans_, threads, counts_, finish_parts));
+  HAILSTONE_TRY(work_by_threads(host_, threads, counts_, finish_parts));
   std::vector<RecordRun> runs;
   for (Part& part : parts_) take_runs(part.partitions, runs);
   const unsigned used_bits = build_.record_memory().first_bits();
@@ -138,7 +138,7 @@ Status JoinPasses::divide(Pair&& pair, unsigned threads) {
   const auto make_hashes = [this] { return KeyHashes(build_.columns(), KeyHashes::Side::Probe, keys_); };
   HAILSTONE_ASSIGN(std::vector<RecordRun> runs,
                    divide_records(pair.probe, columns_, make_hashes, pair.used_bits, build_.record_memory(),
-                                  scans_, threads, counts_));
+                                  host_, threads, counts_));
   for (size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].empty()) {
       build.parts[i].rows = RecordRun();

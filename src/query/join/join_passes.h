@@ -23,7 +23,7 @@ class JoinPasses {
   /// have no partner are not wanted; `parts`: how many threads have rows. The build side is divided, and
   /// outlives the passes.
   JoinPasses(BuildSide& build, const std::vector<RecordColumns::Column>& columns, size_t width,
-             std::vector<uint16_t> keys, bool only_partners, unsigned parts, const Scans& scans,
+             std::vector<uint16_t> keys, bool only_partners, unsigned parts, const QueryHost& host,
              OperatorCounts* counts);
 
   /// Gives those rows of the batch whose partners are in the build side's table, or that have none: there may
@@ -88,7 +88,7 @@ class JoinPasses {
   const bool only_partners_;
   const std::vector<uint16_t> keys_;
   const RecordColumns columns_;
-  const Scans& scans_;
+  const QueryHost& host_;
   OperatorCounts* const counts_;
   std::deque<Part> parts_;
   bool rows_ended_ = false;

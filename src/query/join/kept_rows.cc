@@ -4,7 +4,41 @@
 #include <numeric>
 #include <utility>
 
+#include "query/pipeline.h"
+
 namespace hailstone {
+
+/// The kept rows, batch by batch.
+class KeptRows::Slices final : public Source {
+ public:
+  explicit Slices(const KeptRows& kept)
+      : columns_(kept.kept_columns_.kept),
+        table_(*kept.table_),
+        vectors_(columns_.size()),
+        places_(kept.width_) {
+    for (size_t i = 0; i < columns_.size(); ++i) places_[columns_[i].position] = &vectors_[i];
+  }
+
+  Result<const RowBatch*> next() override {
+    if (first_ >= table_.rows()) return nullptr;
+    numbers_.resize(std::min<uint32_t>(batch_rows, table_.rows() - first_));
+    std::iota(numbers_.begin(), numbers_.end(), first_ + 1);
+    for (size_t i = 0; i < columns_.size(); ++i) table_.gather(i, numbers_, vectors_[i]);
+    first_ += batch_rows;
+    batch_ = {.rows = static_cast<uint32_t>(numbers_.size()), .columns = places_};
+    return &batch_;
+  }
+
+ private:
+  const std::vector<BuildColumns::Kept>& columns_;
+  const JoinTable& table_;
+  uint32_t first_ = 0;  // of the next batch
+  // Of the batch at hand.
+  std::vector<uint32_t> numbers_;
+  std::vector<ColumnVector> vectors_;
+  std::vector<const ColumnVector*> places_;
+  RowBatch batch_;
+};
 
 Result<bool> KeptRows::read_first(unsigned threads) {
   kept_columns_ = {};
@@ -29,7 +63,7 @@ Result<bool> KeptRows::read_first(unsigned threads) {
   if (too_many) return false;
   HAILSTONE_TRY(std::move(status));
   table_ = std::make_unique<JoinTable>(kept_columns_);
-  HAILSTONE_TRY(table_->fill(std::move(parts), [this] { return scans().check_interruption(); }));
+  HAILSTONE_TRY(table_->fill(std::move(parts), [this] { return host().check_interruption(); }));
   return true;
 }
 
@@ -48,44 +82,24 @@ Result<std::vector<RuntimeFilter>> KeptRows::filters_of_build(const std::vector<
   }
   std::deque<BuildRows> parts;
   BuildRows& rows = parts.emplace_back(columns);
-  for (uint32_t first = 0; first < table_->rows(); first += batch_rows) rows.add(*slice(first));
+  Slices slices(*this);
+  for (;;) {
+    HAILSTONE_ASSIGN(const RowBatch* const batch, slices.next());
+    if (batch == nullptr) break;
+    rows.add(*batch);
+  }
   JoinTable turned(columns);
   std::vector<RuntimeFilter> filters;
   HAILSTONE_TRY(turned.fill(
-      std::move(parts), [this] { return scans().check_interruption(); }, &filters,
+      std::move(parts), [this] { return host().check_interruption(); }, &filters,
       JoinTable::FilteredSide::Build));
   return filters;
 }
 
-const RowBatch* KeptRows::slice(uint32_t first) {
-  const uint32_t rows = std::min<uint32_t>(batch_rows, table_->rows() - first);
-  numbers_.resize(rows);
-  std::iota(numbers_.begin(), numbers_.end(), first + 1);
-  vectors_.resize(kept_columns_.kept.size());
-  columns_.assign(width_, nullptr);
-  for (size_t i = 0; i < vectors_.size(); ++i) {
-    table_->gather(i, numbers_, vectors_[i]);
-    columns_[kept_columns_.kept[i].position] = &vectors_[i];
-  }
-  batch_ = {.rows = rows, .columns = columns_};
-  return &batch_;
-}
-
-Status KeptRows::each_batch(unsigned wanted, const TakeRows& take) {
-  if (table_ == nullptr) return source_->each_batch(wanted, take);
-  for (uint32_t first = 0; first < table_->rows(); first += batch_rows) {
-    HAILSTONE_TRY(scans().check_interruption());
-    HAILSTONE_TRY(take(0, *slice(first)));
-  }
+Status KeptRows::open(Pipeline& to) {
+  if (table_ == nullptr) return source_->open(to);
+  to.set_source(std::make_unique<Slices>(*this));
   return {};
-}
-
-Result<const RowBatch*> KeptRows::next() {
-  if (table_ == nullptr) return source_->next();
-  if (next_row_ >= table_->rows()) return nullptr;
-  const uint32_t first = next_row_;
-  next_row_ += batch_rows;
-  return slice(first);
 }
 
 }  // namespace hailstone

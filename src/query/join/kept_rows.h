@@ -26,7 +26,7 @@ class KeptRows final : public RowBatches {
   /// `width`: of the rows with what keys are computed to.
   KeptRows(std::unique_ptr<RowBatches> source, size_t width) : source_(std::move(source)), width_(width) {}
 
-  /// True: the rows are kept, and all of them are there. Before each_batch() and next(), once.
+  /// True: the rows are kept, and all of them are there. Before other goes through them, once.
   Result<bool> read_first(unsigned threads);
   uint64_t rows() const { return table_ == nullptr ? 0 : table_->rows(); }
   /// Of kept rows: which values of each key's column of the build side may have a partner among them; nothing
@@ -35,11 +35,10 @@ class KeptRows final : public RowBatches {
                                                       const RowBatches& build);
 
   Result<ScanColumn> column(size_t position) const override { return source_->column(position); }
-  Status each_batch(unsigned wanted, const TakeRows& take) override;
-  Result<const RowBatch*> next() override;
+  Status open(Pipeline& to) override;
   unsigned threads(unsigned wanted) const override { return source_->threads(wanted); }
   uint64_t rows_read() const override { return source_->rows_read(); }
-  const Scans& scans() const override { return source_->scans(); }
+  const QueryHost& host() const override { return source_->host(); }
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override {
     return source_->add_bound(position, descending);
   }
@@ -48,19 +47,12 @@ class KeptRows final : public RowBatches {
   }
 
  private:
-  /// A batch of kept rows from `first` on.
-  const RowBatch* slice(uint32_t first);
+  class Slices;
 
   const std::unique_ptr<RowBatches> source_;
   const size_t width_;
   BuildColumns kept_columns_;
   std::unique_ptr<JoinTable> table_;  // the kept rows, without keys; null: there are none
-  uint32_t next_row_ = 0;
-  // Of the batch at hand.
-  std::vector<uint32_t> numbers_;
-  std::vector<ColumnVector> vectors_;
-  std::vector<const ColumnVector*> columns_;
-  RowBatch batch_;
 };
 
 }  // namespace hailstone

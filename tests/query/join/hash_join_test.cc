@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "query/join/less_numbers.h"
 #include "query/order_fixture.h"
+#include "query/pipeline.h"
 
 namespace hailstone {
 namespace {
@@ -151,8 +152,9 @@ class HashJoinTest : public OrderTest {
     EXPECT_TRUE(join) << join.error().message();
     std::vector<Pair> pairs;
     if (threads == 0) {
+      PulledRows rows(**join);
       for (;;) {
-        const auto batch = (*join)->next();
+        const auto batch = rows.next();
         EXPECT_TRUE(batch) << batch.error().message();
         if (!batch || *batch == nullptr) break;
         add_pairs(**batch, plan, pairs);

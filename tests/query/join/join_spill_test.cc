@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "query/join/hash_join.h"
 #include "query/join/less_numbers.h"
+#include "query/pipeline.h"
 #include "query/query_fixture.h"
 
 namespace hailstone {
@@ -168,12 +169,13 @@ class JoinSpillTest : public QueryTest {
     }
   }
 
-  /// All rows in order; `threads`: 0: by next().
+  /// All rows in order; `threads`: 0: pulled.
   static Result<std::vector<Joined>> all_of(RowBatches& join, unsigned threads, uint16_t sides = 2) {
     std::vector<Joined> all;
     if (threads == 0) {
+      PulledRows rows(join);
       for (;;) {
-        HAILSTONE_ASSIGN(const RowBatch* const batch, join.next());
+        HAILSTONE_ASSIGN(const RowBatch* const batch, rows.next());
         if (batch == nullptr) break;
         add(*batch, sides, all);
       }
