@@ -583,9 +583,10 @@ ComputedRows::~ComputedRows() = default;
 ComputedRows::ComputedRows(std::unique_ptr<RowBatches> source, size_t columns, Computation computation)
     : source_(std::move(source)), source_columns_(columns), computation_(std::move(computation)) {}
 
-void ComputedRows::add_places(const std::vector<uint16_t>& columns) {
+uint16_t ComputedRows::add_places(const std::vector<uint16_t>& columns) {
   source_->add_places(columns);
   has_places_ = true;
+  return static_cast<uint16_t>(width());
 }
 
 Result<ScanColumn> ComputedRows::column(size_t position) const {

@@ -87,22 +87,18 @@ class ComputedRows final : public RowBatches {
       : ComputedRows(std::make_unique<ScannedBatches>(std::move(scans)), columns, std::move(computation)) {}
   ~ComputedRows() override;
 
-  /// Of a column of the source.
+  /// Of a column of the source; those that are computed know of no bounds.
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override {
-    return source_->add_bound(position, descending);
+    return is_of_source(position) ? source_->add_bound(position, descending) : nullptr;
   }
   /// Of a column of the source; those that are computed know of no filters.
   void add_filter(size_t position, const RuntimeFilter& filter) override {
     if (is_of_source(position)) source_->add_filter(position, filter);
   }
-  bool is_of_source(size_t position) const { return position < source_columns_; }
   /// From here on the rows have the column of places behind the source's own and the computed ones.
-  void add_places(const std::vector<uint16_t>& columns) override;
+  uint16_t add_places(const std::vector<uint16_t>& columns) override;
   Status read_place(uint64_t place, std::span<Value> values) override {
     return source_->read_place(place, values);
-  }
-  uint16_t position_of_places() const {
-    return static_cast<uint16_t>(source_columns_ + computation_.columns.size());
   }
 
   /// Call it before each_batch().
@@ -111,6 +107,7 @@ class ComputedRows final : public RowBatches {
     if (counts.scan != nullptr) source_->count_scan_in(*counts.scan);
   }
 
+  size_t width() const override { return source_columns_ + computation_.columns.size(); }
   /// Of a column of the source, or, behind those, of a computed one.
   Result<ScanColumn> column(size_t position) const override;
   Status open(Pipeline& to) override;
@@ -134,6 +131,7 @@ class ComputedRows final : public RowBatches {
   struct NextRow;
   struct Aside;
   struct Late;
+  bool is_of_source(size_t position) const { return position < source_columns_; }
   bool asks_in_order() const { return computation_.host != nullptr && computation_.host->wants_order(); }
   const std::unique_ptr<RowBatches> source_;
   const size_t source_columns_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "query/pipeline.h"
 #include "query/query_memory.h"
 
 namespace hailstone {
@@ -45,7 +46,7 @@ bool has_aggregate(const Aggregate& wanted, const ScanColumn& column) {
 
 }  // namespace
 
-Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<ComputedRows> rows,
+Result<std::unique_ptr<Grouping>> Grouping::make(std::unique_ptr<RowBatches> rows,
                                                  std::span<const uint16_t> keys,
                                                  std::span<const Aggregate> aggregates, unsigned threads,
                                                  OperatorCounts* counts) {
@@ -103,14 +104,6 @@ std::span<const Value> Grouping::keys() const {
   return keys_;
 }
 
-Status Grouping::make_tables() {
-  tables_.clear();
-  bytes_at_hand_ = 0;
-  place_ = {};
-  if (rounds_++ == 0) HAILSTONE_TRY(take_rows());
-  return groups_.empty() ? Status() : put_groups_together();
-}
-
 void Grouping::count_groups(const GroupTable& made) {
   if (counts_ != nullptr) counts_->add_rows(0, made.groups_left());
 }
@@ -143,101 +136,126 @@ GroupCollector Grouping::collector(GroupCollector::Source source, size_t most, O
               .stays = source == GroupCollector::Source::Rows && (threads_ == 1 || merges_in_place())}};
 }
 
-/// Leaves the groups in one table, or divided.
-Status Grouping::take_rows() {
-  const size_t most = share() / threads_;
-  // Where there are pairs, these and groups, or what they add up to, are divided at a time.
-  const RecordFloor floor{.bytes = this->floor(FloorPart::GroupRecords),
-                          .partitions = threads_ * size_t{plan_.distinct_values() == 0 ? 1U : 2U}};
-  record_memory_.emplace(rows_->host().budget(), rows_->host().spill_space(), share(),
-                         RecordDivision::of(most), floor, counts_);
-  std::deque<GroupCollector> collectors;
-  for (unsigned i = 0; i < threads_; ++i) collectors.push_back(collector(GroupCollector::Source::Rows, most));
-  const GoOn of_caller = [&] { return rows_->host().check_interruption(); };
-  const GoOn of_helper = [&] { return rows_->host().check_interruption_seen(); };
-  HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned part, const RowBatch& batch) {
-    const OperatorWork work(counts_, part);
-    work.add_rows(batch.rows, 0);
-    return collectors[part].add(batch, part == 0 ? of_caller : of_helper);
-  }));
+/// The rows, as each thread has met them. Leaves the groups in one table, or divided.
+class Grouping::Collecting final : public Sink {
+ public:
+  explicit Collecting(Grouping& grouping)
+      : all_(grouping),
+        most_(grouping.share() / grouping.threads_),
+        // Where there are pairs, these and groups, or what they add up to, are divided at a time.
+        floor_{.bytes = grouping.floor(FloorPart::GroupRecords),
+               .partitions = grouping.threads_ * size_t{grouping.plan_.distinct_values() == 0 ? 1U : 2U}} {
+    const QueryHost& host = grouping.host();
+    all_.record_memory_.emplace(host.budget(), host.spill_space(), grouping.share(),
+                                RecordDivision::of(most_), floor_, grouping.counts_);
+    for (unsigned i = 0; i < grouping.threads_; ++i)
+      collectors_.push_back(grouping.collector(GroupCollector::Source::Rows, most_));
+  }
 
-  size_t units = 0, bytes = 0;
-  std::vector<GroupCollector*> with_tables;
-  for (GroupCollector& each : collectors) {
-    divided_ |= each.has_moved();
-    if (!each.has_table()) continue;
-    with_tables.push_back(&each);
-    units += each.table().end() + each.table().pairs();
-    bytes += each.table().memory();
+  Status consume(unsigned part, const RowBatch& batch, const GoOn& go_on) override {
+    return collectors_[part].add(batch, go_on);
   }
-  const size_t parts = with_tables.size();
-  if (!divided_ && parts > 1 && merges_in_place()) {
-    OperatorMemory memory(std::make_unique<MemoryBudget>(rows_->host().budget(), 0), counts_);
-    const size_t wanted = units * parts * sizeof(uint32_t);
-    // What records have of the floor is there, and there are none.
-    if (units <= few_units || wanted <= floor.bytes || memory.try_grow(wanted))
-      return merge_tables(collectors, std::move(memory));
-    divided_ = true;
-  }
-  GroupCollector& whole = parts == 0 ? collectors.front() : *with_tables.front();
-  // A table of few groups takes little, whatever memory there is.
-  const auto has_room = [&] {
-    return units <= few_units || whole.try_expect(bytes - whole.table().memory());
-  };
-  divided_ |= parts > 1 && (units > most_units_to_merge || !has_room());
-  return divided_ ? divide(collectors) : merge_records(collectors, whole);
-}
 
-Status Grouping::merge_tables(std::deque<GroupCollector>& collectors, OperatorMemory memory) {
-  std::vector<GroupTable*> tables;
-  size_t units = 0;
-  for (GroupCollector& each : collectors) {
-    if (!each.has_table()) continue;
-    tables_.push_back({each.take_table(), each.take_memory()});
-    tables.push_back(&tables_.back().groups);
-    units += tables.back()->end() + tables.back()->pairs();
+  /// Looks for the way in which the collectors' groups are put together; if not at once, each is emptied.
+  Result<size_t> end_rows() override {
+    size_t bytes = 0;
+    for (GroupCollector& each : collectors_) {
+      all_.divided_ |= each.has_moved();
+      if (!each.has_table()) continue;
+      with_tables_.push_back(&each);
+      units_ += each.table().end() + each.table().pairs();
+      bytes += each.table().memory();
+    }
+    const size_t parts = with_tables_.size();
+    if (!all_.divided_ && parts > 1 && all_.merges_in_place()) {
+      merge_memory_.emplace(std::make_unique<MemoryBudget>(all_.host().budget(), 0), all_.counts_);
+      const size_t wanted = units_ * parts * sizeof(uint32_t);
+      // What records have of the floor is there, and there are none.
+      if (units_ <= few_units || wanted <= floor_.bytes || merge_memory_->try_grow(wanted)) return 0;
+      merge_memory_.reset();
+      all_.divided_ = true;
+    }
+    // A table of few groups takes little, whatever memory there is.
+    const auto has_room = [&] {
+      return units_ <= few_units || whole().try_expect(bytes - whole().table().memory());
+    };
+    all_.divided_ |= parts > 1 && (units_ > most_units_to_merge || !has_room());
+    return all_.divided_ ? collectors_.size() : 0;
   }
-  const unsigned threads = units > most_units_to_merge ? threads_ : 1;
-  const OperatorMemory of_merge(std::move(memory));
-  GroupMerge merge(plan_, std::move(tables));
-  HAILSTONE_TRY(merge.run(
-      [&](const PartWork& work) { return work_by_threads(rows_->host(), threads, counts_, work); }));
-  for (Table& table : tables_) {
-    table.groups.finish();
-    count_groups(table.groups);
+  Status combine(size_t collector, const GoOn& go_on) override {
+    return collectors_[collector].move_out(go_on);
   }
-  return {};
-}
+  Status finish() override {
+    if (all_.divided_) return divide();
+    return merge_memory_ ? merge_tables() : merge_records();
+  }
+  OperatorCounts* counts() const override { return all_.counts_; }
 
-Status Grouping::merge_records(std::deque<GroupCollector>& collectors, GroupCollector& whole) {
-  const GoOn of_caller = [&] { return rows_->host().check_interruption(); };
-  const OperatorWork work(counts_);
-  for (GroupCollector& each : collectors) {
-    if (each.has_table() && &each != &whole) HAILSTONE_TRY(whole.merge(std::move(each), of_caller));
-  }
-  tables_.push_back({whole.take_table(), whole.take_memory()});
-  count_groups(tables_.back().groups);
-  return {};
-}
+ private:
+  GroupCollector& whole() { return with_tables_.empty() ? collectors_.front() : *with_tables_.front(); }
 
-Status Grouping::divide(std::deque<GroupCollector>& collectors) {
-  std::atomic<size_t> next{0};
-  const PartWork move_out = [&](unsigned, const GoOn& go_on) -> Status {
-    for (size_t i = next++; i < collectors.size(); i = next++) HAILSTONE_TRY(collectors[i].move_out(go_on));
+  /// Makes one of tables that have not moved anything out.
+  Status merge_tables() {
+    std::vector<GroupTable*> tables;
+    for (GroupCollector* const each : with_tables_) {
+      all_.tables_.push_back({each->take_table(), each->take_memory()});
+      tables.push_back(&all_.tables_.back().groups);
+    }
+    const unsigned threads = units_ > most_units_to_merge ? all_.threads_ : 1;
+    GroupMerge merge(all_.plan_, std::move(tables));
+    HAILSTONE_TRY(merge.run(
+        [&](const PartWork& work) { return work_by_threads(all_.host(), threads, all_.counts_, work); }));
+    for (Table& table : all_.tables_) {
+      table.groups.finish();
+      all_.count_groups(table.groups);
+    }
     return {};
-  };
-  HAILSTONE_TRY(work_by_threads(rows_->host(), threads_, counts_, move_out));
-  Runs groups, pairs;
-  for (GroupCollector& each : collectors) {
-    take_runs(each.groups(), groups);
-    take_runs(each.pairs(), pairs);
   }
-  collectors.clear();  // others take their place
-  const unsigned bits = record_memory_->first_bits();
-  put_runs(pairs, bits, pairs_);
-  HAILSTONE_TRY(count_pairs(groups));
-  put_runs(groups, bits, groups_);
-  return {};
+
+  Status merge_records() {
+    const GoOn go_on = [this] { return all_.host().check_interruption(); };
+    const OperatorWork work(all_.counts_);
+    for (GroupCollector* const each : with_tables_) {
+      if (each != &whole()) HAILSTONE_TRY(whole().merge(std::move(*each), go_on));
+    }
+    all_.tables_.push_back({whole().take_table(), whole().take_memory()});
+    all_.count_groups(all_.tables_.back().groups);
+    return {};
+  }
+
+  /// Leaves in groups_ what the collectors have.
+  Status divide() {
+    Runs groups, pairs;
+    for (GroupCollector& each : collectors_) {
+      take_runs(each.groups(), groups);
+      take_runs(each.pairs(), pairs);
+    }
+    collectors_.clear();  // others take their place
+    const unsigned bits = all_.record_memory_->first_bits();
+    all_.put_runs(pairs, bits, all_.pairs_);
+    HAILSTONE_TRY(all_.count_pairs(groups));
+    all_.put_runs(groups, bits, all_.groups_);
+    return {};
+  }
+
+  Grouping& all_;
+  const size_t most_;  // bytes of a collector
+  const RecordFloor floor_;
+  std::deque<GroupCollector> collectors_;
+  std::vector<GroupCollector*> with_tables_;
+  size_t units_ = 0;                            // groups and pairs
+  std::optional<OperatorMemory> merge_memory_;  // where tables are put together where they are
+};
+
+Status Grouping::make_tables() {
+  tables_.clear();
+  bytes_at_hand_ = 0;
+  place_ = {};
+  if (rounds_++ == 0) {
+    Collecting collecting(*this);
+    HAILSTONE_TRY(run(*rows_, threads_, collecting));
+  }
+  return groups_.empty() ? Status() : put_groups_together();
 }
 
 void Grouping::put_runs(Runs& runs, unsigned bits, std::vector<Run>& to) {

@@ -18,12 +18,12 @@
 
 #include "base/mutex.h"
 #include "base/operator_counts.h"
-#include "query/computed_rows.h"
 #include "query/group_collector.h"
 #include "query/group_merge.h"
 #include "query/group_table.h"
 #include "query/query_memory.h"
 #include "query/record_partitions.h"
+#include "query/row_batches.h"
 
 namespace hailstone {
 
@@ -42,7 +42,7 @@ class Groups {
   virtual AggregateResult result(size_t aggregate) const = 0;
   /// How many rows have been read so far.
   virtual uint64_t rows_read() const = 0;
-  /// Of the rows that became groups, if they have places (ComputedRows::add_places()).
+  /// Of the rows that became groups, if they have places (RowBatches::add_places()).
   virtual Status read_place(uint64_t place, std::span<Value> values) const = 0;
 };
 
@@ -53,7 +53,7 @@ class Grouping final : public Groups {
   /// are none. `threads`: how many may work at it, the caller's included. ErrorCode::Unsupported: more keys
   /// than most_keys, a sum of what is no number; and next() gives it when an expression is not computed.
   /// `counts`: of this operator, which it fills; they outlive it; may be null.
-  static Result<std::unique_ptr<Grouping>> make(std::unique_ptr<ComputedRows> rows,
+  static Result<std::unique_ptr<Grouping>> make(std::unique_ptr<RowBatches> rows,
                                                 std::span<const uint16_t> keys,
                                                 std::span<const Aggregate> aggregates, unsigned threads,
                                                 OperatorCounts* counts = nullptr);
@@ -115,12 +115,10 @@ class Grouping final : public Groups {
   };
   using Runs = std::vector<RecordRun>;
 
-  Grouping(std::unique_ptr<ComputedRows> rows, unsigned threads, OperatorCounts* counts)
+  Grouping(std::unique_ptr<RowBatches> rows, unsigned threads, OperatorCounts* counts)
       : rows_(std::move(rows)), threads_(rows_->threads(threads)), counts_(counts) {}
   Status make_tables();
-  Status take_rows();
-  /// Leaves in groups_ what the collectors have.
-  Status divide(std::deque<GroupCollector>& collectors);
+  class Collecting;
   /// Adds the groups of pairs_, with what their pairs add up to, to `groups`.
   Status count_pairs(Runs& groups);
   Status count_pairs_of(Run&& run, GroupCollector& pairs, RecordPartitions& counted, const GoOn& go_on);
@@ -136,9 +134,6 @@ class Grouping final : public Groups {
   size_t floor_of_table(GroupCollector::Source source) const;
   GroupCollector collector(GroupCollector::Source source, size_t most);
   GroupCollector collector(GroupCollector::Source source, size_t most, OperatorMemory memory);
-  /// Makes one of tables that have not moved anything out: leaves tables_.
-  Status merge_tables(std::deque<GroupCollector>& collectors, OperatorMemory memory);
-  Status merge_records(std::deque<GroupCollector>& collectors, GroupCollector& whole);
   /// Whether tables are put together where they are.
   bool merges_in_place() const {
     return threads_ <= GroupMerge::most_tables && GroupMerge::is_possible(plan_);
@@ -146,7 +141,7 @@ class Grouping final : public Groups {
   void count_groups(const GroupTable& made);
   size_t share() const;
 
-  const std::unique_ptr<ComputedRows> rows_;
+  const std::unique_ptr<RowBatches> rows_;
   const unsigned threads_;
   OperatorCounts* const counts_;
   std::atomic<bool> variants_{false};

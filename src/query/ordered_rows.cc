@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "query/pipeline.h"
 #include "query/query_memory.h"
 #include "query/sort_record.h"
 
@@ -15,13 +16,12 @@ constexpr uint32_t rows_between_interruption_checks = 4096;
 
 }  // namespace
 
-Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedRows> rows,
+Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<RowBatches> rows,
                                                        std::vector<RowOrder> order, Equal equal,
                                                        std::span<const uint16_t> values, unsigned threads,
                                                        OperatorCounts* counts) {
   if (equal == Equal::AsScanned) {
-    rows->add_places({});
-    order.push_back({.position = rows->position_of_places(), .nullable = false});
+    order.push_back({.position = rows->add_places({}), .nullable = false});
   }
   std::vector<RowRecords::Key> keys;
   for (const RowOrder& by : order) {
@@ -38,7 +38,7 @@ Result<std::unique_ptr<OrderedRows>> OrderedRows::make(std::unique_ptr<ComputedR
       std::move(rows), RowRecords(std::move(keys), std::move(wanted)), equal, values.size(), used, counts));
 }
 
-OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, Equal equal, size_t values,
+OrderedRows::OrderedRows(std::unique_ptr<RowBatches> rows, RowRecords records, Equal equal, size_t values,
                          unsigned threads, OperatorCounts* counts)
     : rows_(std::move(rows)),
       records_(std::move(records)),
@@ -51,38 +51,45 @@ OrderedRows::OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records,
             threads, counts),
       values_(values) {}
 
-Status OrderedRows::sort() {
+/// Each thread writes records; they are sorted in the end.
+class OrderedRows::Sorting final : public Sink {
+ public:
+  explicit Sorting(OrderedRows& all) : all_(all) {
+    for (unsigned i = 0; i < all.threads_; ++i) parts_.emplace_back(all.records_);
+  }
+
+  Status consume(unsigned number, const RowBatch& batch, const GoOn& go_on) override {
+    Part& part = parts_[number];
+    HAILSTONE_ASSIGN(const size_t bytes, part.writer.measure(batch));
+    HAILSTONE_ASSIGN(char* const room, all_.sort_.room(number, bytes, batch.rows, go_on));
+    part.writer.write(batch, room);
+    for (const char* record : part.writer.records()) all_.sort_.add(number, record);
+    part.rows += batch.rows;
+    return {};
+  }
+  Status finish() override {
+    for (const Part& part : parts_) all_.rows_met_ += part.rows;
+    parts_.clear();
+    HAILSTONE_TRY(all_.sort_.sort(all_.rows_->host(), all_.threads_));
+    if (all_.counts_ != nullptr) all_.counts_->add_rows(0, all_.rows_met_);
+    return {};
+  }
+  OperatorCounts* counts() const override { return all_.counts_; }
+
+ private:
   struct Part {
     explicit Part(const RowRecords& records) : writer(records) {}
     RowRecords::Writer writer;
     uint64_t rows = 0;
   };
-  std::deque<Part> parts;
-  for (unsigned i = 0; i < threads_; ++i) parts.emplace_back(records_);
-  const GoOn of_caller = [this] { return rows_->host().check_interruption(); };
-  const GoOn of_helper = [this] { return rows_->host().check_interruption_seen(); };
-  HAILSTONE_TRY(rows_->each_batch(threads_, [&](unsigned number, const RowBatch& batch) -> Status {
-    const OperatorWork work(counts_, number);
-    work.add_rows(batch.rows, 0);
-    Part& part = parts[number];
-    HAILSTONE_ASSIGN(const size_t bytes, part.writer.measure(batch));
-    HAILSTONE_ASSIGN(char* const room,
-                     sort_.room(number, bytes, batch.rows, number == 0 ? of_caller : of_helper));
-    part.writer.write(batch, room);
-    for (const char* record : part.writer.records()) sort_.add(number, record);
-    part.rows += batch.rows;
-    return {};
-  }));
-  for (const Part& part : parts) rows_met_ += part.rows;
-  parts.clear();
-  HAILSTONE_TRY(sort_.sort(rows_->host(), threads_));
-  if (counts_ != nullptr) counts_->add_rows(0, rows_met_);
-  return {};
-}
+  OrderedRows& all_;
+  std::deque<Part> parts_;
+};
 
 Result<bool> OrderedRows::next() {
   if (!sorted_) {
-    HAILSTONE_TRY(sort());
+    Sorting sorting(*this);
+    HAILSTONE_TRY(run(*rows_, threads_, sorting));
     sorted_ = true;
   }
   if (given_++ % rows_between_interruption_checks == 0) HAILSTONE_TRY(rows_->host().check_interruption());

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "query/computed_rows.h"
 #include "query/record_sort.h"
+#include "query/row_batches.h"
 #include "query/row_records.h"
 #include "query/row_source.h"
 
@@ -22,7 +22,7 @@ class OrderedRows final : public RowSource {
   /// `order`: may be empty, for rows that are wanted all before the first is given. `values`: which columns
   /// of the rows values() has. `threads`: how many may work at it, the caller's included. `counts`: of this
   /// operator, which it fills; they outlive it; may be null.
-  static Result<std::unique_ptr<OrderedRows>> make(std::unique_ptr<ComputedRows> rows,
+  static Result<std::unique_ptr<OrderedRows>> make(std::unique_ptr<RowBatches> rows,
                                                    std::vector<RowOrder> order, Equal equal,
                                                    std::span<const uint16_t> values, unsigned threads,
                                                    OperatorCounts* counts = nullptr);
@@ -37,11 +37,11 @@ class OrderedRows final : public RowSource {
   unsigned merges() const { return sort_.merges(); }
 
  private:
-  OrderedRows(std::unique_ptr<ComputedRows> rows, RowRecords records, Equal equal, size_t values,
+  OrderedRows(std::unique_ptr<RowBatches> rows, RowRecords records, Equal equal, size_t values,
               unsigned threads, OperatorCounts* counts);
-  Status sort();
+  class Sorting;
 
-  const std::unique_ptr<ComputedRows> rows_;
+  const std::unique_ptr<RowBatches> rows_;
   const RowRecords records_;
   const Equal equal_;
   const unsigned threads_;

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "query/work_by_threads.h"
-
 namespace hailstone {
 
 Status Source::each_batch(const QueryHost& host, unsigned, const RowBatches::TakeRows& take) {
@@ -116,6 +114,23 @@ Result<bool> Pipeline::begin_next(size_t number) {
     stage.has_ended = threads == 0;
   }
   return false;
+}
+
+Status run(RowBatches& rows, unsigned threads, Sink& sink) {
+  const GoOn of_caller = [&rows] { return rows.host().check_interruption(); };
+  const GoOn of_helper = [&rows] { return rows.host().check_interruption_seen(); };
+  HAILSTONE_TRY(rows.each_batch(threads, [&](unsigned part, const RowBatch& batch) {
+    const OperatorWork work(sink.counts(), part);
+    work.add_rows(batch.rows, 0);
+    return sink.consume(part, batch, part == 0 ? of_caller : of_helper);
+  }));
+  HAILSTONE_ASSIGN(const size_t pieces, sink.end_rows());
+  if (pieces != 0) {
+    HAILSTONE_TRY(
+        each_by_threads(rows.host(), threads, sink.counts(), pieces,
+                        [&](size_t piece, const GoOn& go_on) { return sink.combine(piece, go_on); }));
+  }
+  return sink.finish();
 }
 
 Result<const RowBatch*> PulledRows::next() {

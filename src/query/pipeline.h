@@ -2,7 +2,7 @@
 // these, and what comes of the last one goes to a *sink*. A pipeline is one go through them.
 //
 //   RowBatches::open()   each operator, from the last one down, puts its part of the go into the pipeline
-//   Pipeline::push()     the driver: several threads take batches of the source through all steps
+//   run()                the driver: several threads take batches of the source through all steps to a sink
 //   PulledRows           the adapter: one thread asks for a batch, the rows in the order of their scans
 //
 // Steps are written once: the driver and the adapter call the same Step::Worker. docs/design/operators.md.
@@ -14,6 +14,7 @@
 
 #include "base/operator_counts.h"
 #include "query/row_batches.h"
+#include "query/work_by_threads.h"
 
 namespace hailstone {
 
@@ -51,6 +52,26 @@ class Step {
   /// Where rows and the time of workers are counted; null: nowhere, or the workers do it themselves.
   virtual OperatorCounts* counts() const { return nullptr; }
 };
+
+/// What takes the rows of a go, and has made something of them in the end. Belongs to the caller's thread but
+/// for consume() and combine().
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// A batch of the thread `part`. `go_on` is asked now and then whether long work is to go on.
+  virtual Status consume(unsigned part, const RowBatch& rows, const GoOn& go_on) = 0;
+  /// Once all rows are there, and no thread is at work: how many pieces of work combine() has.
+  virtual Result<size_t> end_rows() { return 0; }
+  /// One of these, by one of several threads.
+  virtual Status combine(size_t /*piece*/, const GoOn& /*go_on*/) { return {}; }
+  /// Once all of it is done.
+  virtual Status finish() = 0;
+  /// Where the rows that come in, and the time of consume() and combine(), are counted; null: nowhere.
+  virtual OperatorCounts* counts() const { return nullptr; }
+};
+
+/// The driver: takes all rows to the sink, and ends it. `threads`: how many may work, the caller's included.
+Status run(RowBatches& rows, unsigned threads, Sink& sink);
 
 /// One go through the rows of an operator, which outlives it. Belongs to the caller's thread.
 class Pipeline {

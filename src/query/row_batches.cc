@@ -104,9 +104,10 @@ void ScannedBatches::add_filter(size_t position, const RuntimeFilter& filter) {
   if (positions_.empty() || in_scans != positions_.size()) scans_.add_filter(in_scans, filter);
 }
 
-void ScannedBatches::add_places(const std::vector<uint16_t>& columns) {
+uint16_t ScannedBatches::add_places(const std::vector<uint16_t>& columns) {
   scans_.add_places(columns);
   has_places_ = true;
+  return static_cast<uint16_t>(width());
 }
 
 }  // namespace hailstone

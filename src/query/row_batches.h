@@ -35,6 +35,8 @@ class RowBatches {
  public:
   virtual ~RowBatches() = default;
 
+  /// How many columns a batch has, those that are missing included, and places not.
+  virtual size_t width() const = 0;
   virtual Result<ScanColumn> column(size_t position) const = 0;
   /// All rows, each once, as often as is wanted. `take` is called by up to `wanted` threads at once, each of
   /// which is a `part` below that number; a batch is valid during the call, and has a row at least.
@@ -51,13 +53,15 @@ class RowBatches {
   /// Of the scans that the rows come from.
   virtual const QueryHost& host() const = 0;
 
-  /// Scans::add_bound(); null: the rows know of no bounds.
+  /// Scans::add_bound(); null: the rows know of no bounds, or not of this column's.
   virtual std::shared_ptr<ScanBound> add_bound(size_t, bool) { return nullptr; }
   /// Scans::add_filter(), before the first row: rows that it excludes may be left out.
   virtual void add_filter(size_t, const RuntimeFilter&) {}
-  /// Scans::add_places(): the rows have one more column, the last one. Only of rows of scans.
-  virtual void add_places(const std::vector<uint16_t>&) {
+  /// Scans::add_places(): the rows have one more column, behind all others, at the position that is returned.
+  /// Only of rows of scans.
+  virtual uint16_t add_places(const std::vector<uint16_t>&) {
     HAILSTONE_CHECK(false, "rows that are not those of a scan have no places");
+    return 0;
   }
   virtual Status read_place(uint64_t place, std::span<Value>) {
     return fail(ErrorCode::InvalidArgument, "there is no place " + std::to_string(place));
@@ -76,13 +80,14 @@ class ScannedBatches final : public RowBatches {
   ScannedBatches(Scans scans, std::vector<uint16_t> positions, size_t width)
       : scans_(std::move(scans)), positions_(std::move(positions)), width_(width) {}
 
+  size_t width() const override { return positions_.empty() ? scans_.columns() : width_; }
   Result<ScanColumn> column(size_t position) const override;
   Status open(Pipeline& to) override;
   uint64_t rows_read() const override { return rows_read_.load(std::memory_order_relaxed); }
   const QueryHost& host() const override { return scans_; }
   std::shared_ptr<ScanBound> add_bound(size_t position, bool descending) override;
   void add_filter(size_t position, const RuntimeFilter& filter) override;
-  void add_places(const std::vector<uint16_t>& columns) override;
+  uint16_t add_places(const std::vector<uint16_t>& columns) override;
   Status read_place(uint64_t place, std::span<Value> values) override {
     return scans_.read_place(place, values);
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "query/pipeline.h"
 #include "query/sort_by_runs.h"
 #include "query/value_order.h"
 
@@ -19,7 +20,7 @@ constexpr uint64_t unknown_head_of_code = ~uint64_t{0};
 
 }  // namespace
 
-Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<ComputedRows> rows, Wanted wanted,
+Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<RowBatches> rows, Wanted wanted,
                                                      unsigned threads) {
   HAILSTONE_CHECK(!wanted.order.empty() && wanted.most != 0, "{} rows are wanted in an order of {} columns",
                   wanted.most, wanted.order.size());
@@ -32,7 +33,7 @@ Result<std::unique_ptr<SortedRows>> SortedRows::make(std::unique_ptr<ComputedRow
     sorted->columns_.push_back(column);
   }
   const RowOrder& first = sorted->order_.front();
-  if (!counts && sorted->columns_.front().integer && sorted->rows_->is_of_source(first.position))
+  if (!counts && sorted->columns_.front().integer)
     sorted->bound_ = sorted->rows_->add_bound(first.position, first.descending);
   return sorted;
 }
@@ -154,36 +155,47 @@ void SortedRows::Row::copy_bytes() {
   }
 }
 
-Status SortedRows::collect() {
-  std::deque<Part> parts(threads_);
-  std::vector<OperatorMemory> reserved;
-  for (unsigned i = 0; i < threads_; ++i) reserved.emplace_back(rows_->host().budget(), counts_);
-  const auto take_batch = [&](unsigned number, const RowBatch& batch) -> Status {
-    const OperatorWork work(counts_, number);
-    work.add_rows(batch.rows, 0);
-    Part& part = parts[number];
-    take(part, batch);
-    const size_t values = order_.size() + (has_places_ ? 0 : shown_.size());
-    const size_t bytes = part.rows.size() * (sizeof(Row) + values * sizeof(Value)) + part.bytes;
-    if (bytes > reserved[number].bytes()) reserved[number].grow(bytes - reserved[number].bytes());
-    return {};
-  };
-  HAILSTONE_TRY(rows_->each_batch(threads_, take_batch));
-  const OperatorWork work(counts_);
-  for (Part& part : parts) {
-    rows_met_ += part.rows_met;
-    std::ranges::move(part.rows, std::back_inserter(first_));
-    part.rows.clear();
+/// Each thread keeps its first rows; the first of all are found in the end.
+class SortedRows::Choosing final : public Sink {
+ public:
+  explicit Choosing(SortedRows& all) : all_(all), parts_(all.threads_) {
+    for (unsigned i = 0; i < all.threads_; ++i)
+      reserved_.emplace_back(all.rows_->host().budget(), all.counts_);
   }
-  const auto before = [this](const Row& left, const Row& right) { return precedes(left, right); };
-  HAILSTONE_TRY(sort_by_runs(first_, before, [this] { return rows_->host().check_interruption(); }));
-  if (first_.size() > most_) first_.resize(most_);
-  work.add_rows(0, first_.size());
-  size_t bytes = first_.capacity() * sizeof(Row);
-  for (const Row& row : first_) bytes += row.values.capacity() * sizeof(Value) + row.bytes.capacity();
-  memory_.grow(bytes);
-  return {};
-}
+
+  Status consume(unsigned number, const RowBatch& batch, const GoOn&) override {
+    Part& part = parts_[number];
+    all_.take(part, batch);
+    const size_t values = all_.order_.size() + (all_.has_places_ ? 0 : all_.shown_.size());
+    const size_t bytes = part.rows.size() * (sizeof(Row) + values * sizeof(Value)) + part.bytes;
+    OperatorMemory& reserved = reserved_[number];
+    if (bytes > reserved.bytes()) reserved.grow(bytes - reserved.bytes());
+    return {};
+  }
+  Status finish() override {
+    const OperatorWork work(all_.counts_);
+    std::vector<Row>& first = all_.first_;
+    for (Part& part : parts_) {
+      all_.rows_met_ += part.rows_met;
+      std::ranges::move(part.rows, std::back_inserter(first));
+      part.rows.clear();
+    }
+    const auto before = [this](const Row& left, const Row& right) { return all_.precedes(left, right); };
+    HAILSTONE_TRY(sort_by_runs(first, before, [this] { return all_.rows_->host().check_interruption(); }));
+    if (first.size() > all_.most_) first.resize(all_.most_);
+    work.add_rows(0, first.size());
+    size_t bytes = first.capacity() * sizeof(Row);
+    for (const Row& row : first) bytes += row.values.capacity() * sizeof(Value) + row.bytes.capacity();
+    all_.memory_.grow(bytes);
+    return {};
+  }
+  OperatorCounts* counts() const override { return all_.counts_; }
+
+ private:
+  SortedRows& all_;
+  std::deque<Part> parts_;
+  std::vector<OperatorMemory> reserved_;
+};
 
 Status SortedRows::fill_window() {
   const OperatorWork work(counts_);
@@ -210,7 +222,8 @@ Result<bool> SortedRows::next() {
   if (collected_) {
     ++at_;
   } else {
-    HAILSTONE_TRY(collect());
+    Choosing choosing(*this);
+    HAILSTONE_TRY(run(*rows_, threads_, choosing));
     collected_ = true;
   }
   if (at_ >= first_.size()) return false;

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/operator_counts.h"
-#include "query/computed_rows.h"
+#include "query/row_batches.h"
 #include "query/row_records.h"
 #include "query/row_source.h"
 
@@ -35,7 +35,7 @@ class SortedRows final : public RowSource {
     OperatorCounts* operator_counts = nullptr;
   };
   /// `threads`: how many may work at it, the caller's included.
-  static Result<std::unique_ptr<SortedRows>> make(std::unique_ptr<ComputedRows> rows, Wanted wanted,
+  static Result<std::unique_ptr<SortedRows>> make(std::unique_ptr<RowBatches> rows, Wanted wanted,
                                                   unsigned threads);
 
   Result<bool> next() override;
@@ -70,7 +70,8 @@ class SortedRows final : public RowSource {
     std::string weights;
   };
 
-  SortedRows(std::unique_ptr<ComputedRows> rows, Wanted wanted, unsigned threads)
+  class Choosing;
+  SortedRows(std::unique_ptr<RowBatches> rows, Wanted wanted, unsigned threads)
       : rows_(std::move(rows)),
         order_(std::move(wanted.order)),
         has_places_(wanted.values == Values::AtPlaces),
@@ -79,7 +80,6 @@ class SortedRows final : public RowSource {
         threads_(threads),
         counts_(wanted.operator_counts),
         memory_(rows_->host().budget(), counts_) {}
-  Status collect();
   void take(Part& part, const RowBatch& batch) const;
   void tighten(const Value& last) const;
   void find_heads(Part& part, const ColumnVector& vector, uint32_t rows) const;
@@ -90,7 +90,7 @@ class SortedRows final : public RowSource {
   /// Reads the rows from at_ on.
   Status fill_window();
 
-  const std::unique_ptr<ComputedRows> rows_;
+  const std::unique_ptr<RowBatches> rows_;
   const std::vector<RowOrder> order_;
   std::vector<ScanColumn> columns_;   // of the order
   std::shared_ptr<ScanBound> bound_;  // of the first of them; may be null

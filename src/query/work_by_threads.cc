@@ -36,4 +36,16 @@ Status work_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* 
   return {};
 }
 
+Status each_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* counts, size_t pieces,
+                       const PieceWork& work) {
+  std::atomic<size_t> next{0};
+  return work_by_threads(host, threads, counts, [&](unsigned, const GoOn& go_on) -> Status {
+    for (size_t piece = next++; piece < pieces; piece = next++) {
+      HAILSTONE_TRY(go_on());
+      HAILSTONE_TRY(work(piece, go_on));
+    }
+    return {};
+  });
+}
+
 }  // namespace hailstone

@@ -1,6 +1,7 @@
 // Work on a query's rows that several threads share.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 #include "base/status.h"
@@ -19,5 +20,10 @@ using PartWork = std::function<Status(unsigned part, const GoOn& go_on)>;
 /// takes its share from what all parts have in common. The first error ends all, and is returned. `counts`:
 /// of the operator whose work it is; may be null.
 Status work_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* counts, const PartWork& work);
+
+/// The same of pieces of work: each number below `pieces` is one thread's. `go_on` is asked before each.
+using PieceWork = std::function<Status(size_t piece, const GoOn& go_on)>;
+Status each_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* counts, size_t pieces,
+                       const PieceWork& work);
 
 }  // namespace hailstone

@@ -424,6 +424,8 @@ Status Scans::read_place(uint64_t place, std::span<Value> values) {
   return state.inside.noted(one.of_places->read_row(*state_->reader, number, state_->place_batch, values));
 }
 
+size_t Scans::columns() const { return state_->first().projection.columns().size(); }
+
 Result<ScanColumn> Scans::column(size_t position) const {
   return describe_column(state_->first().inside, state_->first().projection, position);
 }

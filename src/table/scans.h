@@ -62,6 +62,8 @@ class Scans final : public QueryHost {
   /// them. aggregate() counts no rows out.
   void count_in(OperatorCounts& counts);
 
+  /// How many columns are read.
+  size_t columns() const;
   Result<ScanColumn> column(size_t position) const;
   Status check_interruption() const override;
   Status check_interruption_seen() const override;

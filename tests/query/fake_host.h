@@ -46,7 +46,8 @@ class FakeHost final : public QueryHost {
  private:
   mutable MemoryBudget budget_{size_t{64} << 20};
   mutable Counters counters_;
-  mutable SpillSpace spill_space_{posix_filesystem(), std::filesystem::temp_directory_path().string(), counters_, 0};
+  mutable SpillSpace spill_space_{posix_filesystem(), std::filesystem::temp_directory_path().string(),
+                                  counters_, 0};
 };
 
 /// Numbers one after the other from `first` on, so many in a batch, in one column. Several threads get them
@@ -56,6 +57,7 @@ class Numbers final : public RowBatches {
   Numbers(const QueryHost& host, uint64_t first, uint64_t last, uint32_t in_batch)
       : host_(host), first_(first), last_(last), in_batch_(in_batch) {}
 
+  size_t width() const override { return 1; }
   Result<ScanColumn> column(size_t position) const override {
     if (position != 0) return fail(ErrorCode::InvalidArgument, "there is one column");
     return ScanColumn{.integer = true, .type = Type::Unsigned, .width = sizeof(uint64_t)};

@@ -18,6 +18,7 @@ class Copies final : public RowBatches {
   Copies(std::unique_ptr<RowBatches> below, uint32_t times, uint64_t keeps_back = 0)
       : below_(std::move(below)), times_(times), keeps_back_(keeps_back) {}
 
+  size_t width() const override { return below_->width(); }
   Result<ScanColumn> column(size_t position) const override { return below_->column(position); }
   uint64_t rows_read() const override { return below_->rows_read(); }
   const QueryHost& host() const override { return below_->host(); }

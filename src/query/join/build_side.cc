@@ -141,16 +141,12 @@ Status BuildSide::finish(unsigned threads, std::vector<RuntimeFilter>* filters) 
   return {};
 }
 
+Status BuildSide::end_part(size_t part, const GoOn& go_on) {
+  HAILSTONE_TRY(move_out(parts_[part], go_on));
+  return parts_[part].partitions->finish(go_on);
+}
+
 Status BuildSide::finish_divided(unsigned threads) {
-  std::atomic<size_t> next{0};
-  const PartWork finish_parts = [&](unsigned, const GoOn& go_on) -> Status {
-    for (size_t i = next++; i < parts_.size(); i = next++) {
-      HAILSTONE_TRY(move_out(parts_[i], go_on));
-      HAILSTONE_TRY(parts_[i].partitions->finish(go_on));
-    }
-    return {};
-  };
-  HAILSTONE_TRY(work_by_threads(host_, threads, counts_, finish_parts));
   std::vector<RecordRun> runs;
   for (Part& part : parts_) take_runs(*part.partitions, runs);
   for (RecordRun& run : runs) partitions_.push_back({.rows = std::move(run)});

@@ -45,9 +45,12 @@ class BuildSide {
   BuildSide(const BuildSide&) = delete;
   BuildSide& operator=(const BuildSide&) = delete;
 
-  /// Each part belongs to one thread.
+  /// As Sink has them. Each part belongs to one thread.
   Status add(unsigned part, const RowBatch& batch, const GoOn& go_on);
-  /// Once all rows are there. `filters` (may be null) are those of the table, where it has all rows.
+  /// How many parts end_part() is to be called of.
+  size_t end_rows() const { return is_divided() ? parts_.size() : 0; }
+  Status end_part(size_t part, const GoOn& go_on);
+  /// `filters` (may be null) are those of the table, where it has all rows.
   Status finish(unsigned threads, std::vector<RuntimeFilter>* filters);
 
   /// After finish(): of all rows, or of those that are not aside.

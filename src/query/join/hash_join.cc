@@ -328,29 +328,47 @@ Result<ScanColumn> HashJoin::column(size_t position) const {
   return probe_->column(position);
 }
 
+/// The build side is read to it.
+class HashJoin::Filling final : public Sink {
+ public:
+  explicit Filling(HashJoin& join) : join_(join) {}
+
+  Status consume(unsigned part, const RowBatch& batch, const GoOn& go_on) override {
+    rows_.fetch_add(batch.rows, std::memory_order_relaxed);
+    if (part == 0) HAILSTONE_TRY(watch(/*are_all=*/false));
+    return join_.side_->add(part, batch, go_on);
+  }
+  Result<size_t> end_rows() override {
+    HAILSTONE_TRY(watch(/*are_all=*/true));
+    return join_.side_->end_rows();
+  }
+  Status combine(size_t part, const GoOn& go_on) override { return join_.side_->end_part(part, go_on); }
+  /// Rows of the probe side that have no partner need not come, if nothing else comes of them.
+  Status finish() override {
+    std::vector<RuntimeFilter> filters;
+    HAILSTONE_TRY(join_.side_->finish(join_.threads_, join_.wants_only_partners() ? &filters : nullptr));
+    for (size_t i = 0; i < filters.size(); ++i) {
+      if (!filters[i].is_empty()) join_.probe_->add_filter(join_.probe_keys_[i], filters[i]);
+    }
+    return {};
+  }
+  OperatorCounts* counts() const override { return join_.counts_; }
+
+ private:
+  Status watch(bool are_all) {
+    if (join_.watch_ == nullptr) return {};
+    return join_.watch_({rows_, join_.build_->rows_read(), are_all, join_.build_is_filtered_});
+  }
+
+  HashJoin& join_;
+  std::atomic<uint64_t> rows_{0};
+};
+
 Status HashJoin::fill() {
   if (filled_) return {};
   if (kept_ != nullptr) HAILSTONE_TRY(read_probe_first());
-  const unsigned used = build_->threads(threads_);
-  std::atomic<uint64_t> rows{0};
-  const auto watch = [&](bool are_all) {
-    return watch_ == nullptr ? Status() : watch_({rows, build_->rows_read(), are_all, build_is_filtered_});
-  };
-  const TakeRows add_rows = [&](unsigned part, const RowBatch& batch) -> Status {
-    rows.fetch_add(batch.rows, std::memory_order_relaxed);
-    if (part == 0) HAILSTONE_TRY(watch(/*are_all=*/false));
-    const OperatorWork work(counts_, part);
-    work.add_rows(batch.rows, 0);
-    return side_->add(part, batch, [this, part] { return host().go_on(part); });
-  };
-  HAILSTONE_TRY(build_->each_batch(used, add_rows));
-  HAILSTONE_TRY(watch(/*are_all=*/true));
-  // Rows of the probe side that have no partner need not come, if nothing else comes of them.
-  std::vector<RuntimeFilter> filters;
-  HAILSTONE_TRY(side_->finish(threads_, wants_only_partners() ? &filters : nullptr));
-  for (size_t i = 0; i < filters.size(); ++i) {
-    if (!filters[i].is_empty()) probe_->add_filter(probe_keys_[i], filters[i]);
-  }
+  Filling filling(*this);
+  HAILSTONE_TRY(run(*build_, threads_, filling));
   filled_ = true;
   return {};
 }

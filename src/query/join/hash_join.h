@@ -43,6 +43,7 @@ class HashJoin final : public RowBatches {
   ~HashJoin() override;
   void watch_build(WatchBuild watch) { watch_ = std::move(watch); }
 
+  size_t width() const override { return plan_.width; }
   Result<ScanColumn> column(size_t position) const override;
   Status open(Pipeline& to) override;
   unsigned threads(unsigned wanted) const override {
@@ -60,6 +61,7 @@ class HashJoin final : public RowBatches {
 
  private:
   class Worker;
+  class Filling;
   class Go;
   HashJoin(std::unique_ptr<RowBatches> probe, std::unique_ptr<RowBatches> build, JoinPlan plan,
            unsigned threads, OperatorCounts* counts);

@@ -54,12 +54,10 @@ Result<RowBatch> JoinPasses::put_aside(unsigned number, const RowBatch& batch, c
 }
 
 Status JoinPasses::end_rows(unsigned threads) {
-  std::atomic<size_t> next{0};
-  const PartWork finish_parts = [&](unsigned, const GoOn& go_on) -> Status {
-    for (size_t i = next++; i < parts_.size(); i = next++) HAILSTONE_TRY(parts_[i].partitions.finish(go_on));
-    return {};
+  const PieceWork finish = [&](size_t part, const GoOn& go_on) {
+    return parts_[part].partitions.finish(go_on);
   };
-  HAILSTONE_TRY(work_by_threads(host_, threads, counts_, finish_parts));
+  HAILSTONE_TRY(each_by_threads(host_, threads, counts_, parts_.size(), finish));
   std::vector<RecordRun> runs;
   for (Part& part : parts_) take_runs(part.partitions, runs);
   const unsigned used_bits = build_.record_memory().first_bits();

@@ -1,6 +1,8 @@
 #include "query/join/kept_rows.h"
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <numeric>
 #include <utility>
 
@@ -40,6 +42,33 @@ class KeptRows::Slices final : public Source {
   RowBatch batch_;
 };
 
+/// Ends the go where too many rows come.
+class KeptRows::Keeping final : public Sink {
+ public:
+  Keeping(KeptRows& kept, unsigned threads) : kept_(kept) {
+    for (unsigned i = 0; i < threads; ++i) parts_.emplace_back(kept.kept_columns_);
+  }
+
+  Status consume(unsigned part, const RowBatch& batch, const GoOn&) override {
+    too_many_ = too_many_ || rows_.fetch_add(batch.rows) + batch.rows > most_rows;
+    if (!too_many_) parts_[part].add(batch);
+    too_many_ = too_many_ || parts_[part].table_memory() > most_bytes;
+    if (too_many_) return fail(ErrorCode::Interrupted, "more rows of a side of a join came than are kept");
+    return {};
+  }
+  Status finish() override {
+    kept_.table_ = std::make_unique<JoinTable>(kept_.kept_columns_);
+    return kept_.table_->fill(std::move(parts_), [this] { return kept_.host().check_interruption(); });
+  }
+  bool too_many() const { return too_many_; }
+
+ private:
+  KeptRows& kept_;
+  std::deque<BuildRows> parts_;
+  std::atomic<uint64_t> rows_{0};
+  std::atomic<bool> too_many_{false};
+};
+
 Result<bool> KeptRows::read_first(unsigned threads) {
   kept_columns_ = {};
   for (uint16_t position = 0; position < width_; ++position) {
@@ -47,23 +76,11 @@ Result<bool> KeptRows::read_first(unsigned threads) {
       kept_columns_.kept.push_back({.position = position, .type = *column});
   }
   const unsigned used = std::max(1U, source_->threads(threads));
-  std::deque<BuildRows> parts;
-  for (unsigned i = 0; i < used; ++i) parts.emplace_back(kept_columns_);
-  std::atomic<uint64_t> rows{0};
-  std::atomic<bool> too_many{false};
-  const TakeRows keep = [&](unsigned part, const RowBatch& batch) -> Status {
-    too_many = too_many || rows.fetch_add(batch.rows) + batch.rows > most_rows;
-    if (!too_many) parts[part].add(batch);
-    too_many = too_many || parts[part].table_memory() > most_bytes;
-    if (too_many) return fail(ErrorCode::Interrupted, "more rows of a side of a join came than are kept");
-    return {};
-  };
-  Status status = source_->each_batch(used, keep);
+  Keeping keeping(*this, used);
+  Status status = run(*source_, used, keeping);
   // What another thread has met meanwhile it meets again.
-  if (too_many) return false;
+  if (keeping.too_many()) return false;
   HAILSTONE_TRY(std::move(status));
-  table_ = std::make_unique<JoinTable>(kept_columns_);
-  HAILSTONE_TRY(table_->fill(std::move(parts), [this] { return host().check_interruption(); }));
   return true;
 }
 

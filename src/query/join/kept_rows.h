@@ -4,8 +4,6 @@
 // shown.
 #pragma once
 
-#include <atomic>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -34,6 +32,7 @@ class KeptRows final : public RowBatches {
   Result<std::vector<RuntimeFilter>> filters_of_build(const std::vector<JoinPlan::Key>& keys,
                                                       const RowBatches& build);
 
+  size_t width() const override { return width_; }
   Result<ScanColumn> column(size_t position) const override { return source_->column(position); }
   Status open(Pipeline& to) override;
   unsigned threads(unsigned wanted) const override { return source_->threads(wanted); }
@@ -47,6 +46,7 @@ class KeptRows final : public RowBatches {
   }
 
  private:
+  class Keeping;
   class Slices;
 
   const std::unique_ptr<RowBatches> source_;
