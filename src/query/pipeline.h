@@ -8,7 +8,9 @@
 // Steps are written once: the driver and the adapter call the same Step::Worker. docs/design/operators.md.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,6 +29,17 @@ class Source {
   /// All rows, instead of next(), by up to `threads` threads, as RowBatches::each_batch() gives them. Here:
   /// those of next(), by the caller's.
   virtual Status each_batch(const QueryHost& host, unsigned threads, const RowBatches::TakeRows& take);
+};
+
+/// A source that threads may ask at once, each for batches of its own.
+class SharedSource : public Source {
+ public:
+  /// Valid until the part's next call.
+  virtual Result<const RowBatch*> next_of(unsigned part) = 0;
+  /// In how many pieces the rows are shared out: more threads are not woken.
+  virtual size_t pieces() const = 0;
+  Result<const RowBatch*> next() final { return next_of(0); }
+  Status each_batch(const QueryHost& host, unsigned threads, const RowBatches::TakeRows& take) final;
 };
 
 /// What an operator does with the rows of a go. Belongs to the caller's thread but for its workers.
@@ -49,6 +62,8 @@ class Step {
   /// Called once all rows from below have gone in, and after each round until there is none: begins a round
   /// of rows that the step has kept back. By how many threads it goes; 0: there is none.
   virtual Result<unsigned> begin_round() { return 0; }
+  /// Whether nothing more is wanted from below. Asked by any thread once a batch has been through.
+  virtual bool has_enough() const { return false; }
   /// Where rows and the time of workers are counted; null: nowhere, or the workers do it themselves.
   virtual OperatorCounts* counts() const { return nullptr; }
 };
@@ -60,7 +75,9 @@ class Sink {
   virtual ~Sink() = default;
   /// A batch of the thread `part`. `go_on` is asked now and then whether long work is to go on.
   virtual Status consume(unsigned part, const RowBatch& rows, const GoOn& go_on) = 0;
-  /// Once all rows are there, and no thread is at work: how many pieces of work combine() has.
+  /// Whether no more rows are wanted. Asked by any thread once a batch has been consumed.
+  virtual bool has_enough() const { return false; }
+  /// Once all rows are there, or enough, and no thread is at work: how many pieces of work combine() has.
   virtual Result<size_t> end_rows() { return 0; }
   /// One of these, by one of several threads.
   virtual Status combine(size_t /*piece*/, const GoOn& /*go_on*/) { return {}; }
@@ -83,15 +100,20 @@ class Pipeline {
   /// Opens the operators. `wanted`: how many threads may work, the caller's included.
   static Result<std::unique_ptr<Pipeline>> open(RowBatches& rows, Way way, unsigned wanted);
 
-  // For RowBatches::open(). Without a source there are no rows.
+  // For RowBatches::open(). Without a source and branches there are no rows.
   unsigned threads() const { return threads_; }
   bool is_pulled() const { return way_ == Way::Pulled; }
   /// Above what is added later.
   void add_step(std::unique_ptr<Step> step);
   void set_source(std::unique_ptr<Source> source) { source_ = std::move(source); }
+  /// In place of a source: all rows of others, which outlive the go. Each is opened when those before have
+  /// ended.
+  void add_branch(RowBatches& rows) { branches_.push_back(&rows); }
 
-  /// All rows, as RowBatches::each_batch() gives them. Once.
-  Status push(const RowBatches::TakeRows& take);
+  /// Takes what RowBatches::each_batch() gives. False: no more rows are wanted.
+  using Push = std::function<Result<bool>(unsigned part, const RowBatch& rows)>;
+  /// All rows, or enough. Once.
+  Status push(const Push& take);
   /// The next rows, valid until the next call; null: there are no more.
   Result<const RowBatch*> pull() { return pull_below(0); }
 
@@ -105,11 +127,18 @@ class Pipeline {
   };
   Pipeline(RowBatches& rows, Way way, unsigned wanted)
       : rows_(rows), way_(way), threads_(std::max(1U, rows.threads(wanted))) {}
-  /// Takes a batch through the steps that are above `stages` of them.
-  Status push_through(size_t above, unsigned part, const RowBatch& batch, const RowBatches::TakeRows& take);
+  class Phase;
+  /// Takes a batch through the last `above` steps. False: from there on no more is wanted.
+  Result<bool> push_through(size_t above, unsigned part, const RowBatch& batch, const Push& take);
   /// The same with what comes out of a step.
-  Status push_on(size_t stage, unsigned part, const RowBatches::TakeRows& take);
-  Status push_rounds(size_t stage, const RowBatches::TakeRows& take);
+  Result<bool> push_on(size_t stage, unsigned part, const Push& take);
+  Status push_source(const Push& take);
+  Status push_branches(const Push& take);
+  Status push_rounds(size_t stage, const Push& take);
+  /// Whether rows that come out of the step are wanted.
+  bool is_wanted(size_t stage) const { return stage < most_wanted_.load(std::memory_order_relaxed); }
+  void note_enough(size_t above);
+  Result<const RowBatch*> pull_source();
   /// What comes of the source and of all steps but the last `above`.
   Result<const RowBatch*> pull_below(size_t above);
   /// Makes a step's worker begin with the next rows. False: there are none.
@@ -122,7 +151,11 @@ class Pipeline {
   const Way way_;
   const unsigned threads_;
   std::unique_ptr<Source> source_;
-  std::vector<Stage> stages_;  // the last one first
+  std::vector<RowBatches*> branches_;
+  std::vector<Stage> stages_;                    // the last one first
+  std::atomic<size_t> most_wanted_{~size_t{0}};  // rows of stages from this one on are wanted no more
+  std::unique_ptr<Pipeline> branch_;             // where pull() is
+  size_t next_branch_ = 0;                       // of pull()
 };
 
 /// Rows one batch after the other, on the caller's thread. Nothing is read before the first is asked for, and

@@ -57,6 +57,8 @@ struct ScanColumn {
   /// Of a computed column of Signed numbers of 8 bytes: a batch in which a number has more bits has `bytes`
   /// besides, which are those of such numbers (order_huge()), and none of others. Only sums take them.
   bool may_be_huge = false;
+
+  bool operator==(const ScanColumn&) const = default;
 };
 
 class Scan {

@@ -17,7 +17,6 @@
 #include "file/filesystem.h"
 #include "file/spill_file.h"
 #include "query/pipeline.h"
-#include "query/work_by_threads.h"
 #include "table/query_host.h"
 
 namespace hailstone {
@@ -76,29 +75,11 @@ class Numbers final : public RowBatches {
   const uint32_t in_batch_;
 };
 
-class Numbers::Go final : public Source {
+class Numbers::Go final : public SharedSource {
  public:
   Go(Numbers& all, unsigned threads) : all_(all), next_(all.first_), parts_(threads) {}
 
-  Result<const RowBatch*> next() override { return next_of(0); }
-  Status each_batch(const QueryHost& host, unsigned threads, const RowBatches::TakeRows& take) override {
-    return work_by_threads(host, threads, nullptr, [&](unsigned part, const GoOn& go_on) -> Status {
-      for (;;) {
-        HAILSTONE_TRY(go_on());
-        HAILSTONE_ASSIGN(const RowBatch* const rows, next_of(part));
-        if (rows == nullptr) return {};
-        HAILSTONE_TRY(take(part, *rows));
-      }
-    });
-  }
-
- private:
-  struct Part {
-    ColumnVector numbers;
-    const ColumnVector* column = &numbers;
-    RowBatch rows;
-  };
-  Result<const RowBatch*> next_of(unsigned number) {
+  Result<const RowBatch*> next_of(unsigned number) override {
     const uint64_t first = next_.fetch_add(all_.in_batch_);
     if (first >= all_.last_) return nullptr;
     Part& part = parts_[number];
@@ -112,7 +93,14 @@ class Numbers::Go final : public Source {
     part.rows = {.rows = rows, .columns = {&part.column, 1}, .order = first};
     return &part.rows;
   }
+  size_t pieces() const override { return (all_.last_ - all_.first_) / all_.in_batch_; }
 
+ private:
+  struct Part {
+    ColumnVector numbers;
+    const ColumnVector* column = &numbers;
+    RowBatch rows;
+  };
   Numbers& all_;
   std::atomic<uint64_t> next_;
   std::vector<Part> parts_;

@@ -18,7 +18,7 @@
 #include "query/join/join_memory.h"
 #include "query/join/join_table.h"
 #include "query/join/key_hashes.h"
-#include "query/join/record_batches.h"
+#include "query/record_batches.h"
 #include "query/record_memory.h"
 
 namespace hailstone {

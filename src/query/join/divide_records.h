@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "query/join/key_hashes.h"
-#include "query/join/record_batches.h"
+#include "query/record_batches.h"
 #include "query/record_memory.h"
 #include "query/work_by_threads.h"
 

@@ -42,7 +42,7 @@ class KeptRows::Slices final : public Source {
   RowBatch batch_;
 };
 
-/// Ends the go where too many rows come.
+/// Has enough where too many rows come.
 class KeptRows::Keeping final : public Sink {
  public:
   Keeping(KeptRows& kept, unsigned threads) : kept_(kept) {
@@ -50,17 +50,17 @@ class KeptRows::Keeping final : public Sink {
   }
 
   Status consume(unsigned part, const RowBatch& batch, const GoOn&) override {
-    too_many_ = too_many_ || rows_.fetch_add(batch.rows) + batch.rows > most_rows;
+    if (rows_.fetch_add(batch.rows) + batch.rows > most_rows) too_many_ = true;
     if (!too_many_) parts_[part].add(batch);
-    too_many_ = too_many_ || parts_[part].table_memory() > most_bytes;
-    if (too_many_) return fail(ErrorCode::Interrupted, "more rows of a side of a join came than are kept");
+    if (parts_[part].table_memory() > most_bytes) too_many_ = true;
     return {};
   }
+  bool has_enough() const override { return too_many_; }
   Status finish() override {
+    if (too_many_) return {};
     kept_.table_ = std::make_unique<JoinTable>(kept_.kept_columns_);
     return kept_.table_->fill(std::move(parts_), [this] { return kept_.host().check_interruption(); });
   }
-  bool too_many() const { return too_many_; }
 
  private:
   KeptRows& kept_;
@@ -77,11 +77,8 @@ Result<bool> KeptRows::read_first(unsigned threads) {
   }
   const unsigned used = std::max(1U, source_->threads(threads));
   Keeping keeping(*this, used);
-  Status status = run(*source_, used, keeping);
-  // What another thread has met meanwhile it meets again.
-  if (keeping.too_many()) return false;
-  HAILSTONE_TRY(std::move(status));
-  return true;
+  HAILSTONE_TRY(run(*source_, used, keeping));
+  return table_ != nullptr;
 }
 
 Result<std::vector<RuntimeFilter>> KeptRows::filters_of_build(const std::vector<JoinPlan::Key>& keys,

@@ -1,4 +1,4 @@
-#include "query/join/record_batches.h"
+#include "query/record_batches.h"
 
 #include "query/sort_record.h"
 
