@@ -42,6 +42,8 @@ class Groups {
   virtual AggregateResult result(size_t aggregate) const = 0;
   /// How many rows have been read so far.
   virtual uint64_t rows_read() const = 0;
+  /// Of the rows that they are made of.
+  virtual const QueryHost& host() const = 0;
   /// Of the rows that became groups, if they have places (RowBatches::add_places()).
   virtual Status read_place(uint64_t place, std::span<Value> values) const = 0;
 };
@@ -92,7 +94,7 @@ class Grouping final : public Groups {
     place_ = place;
     keys_known_ = false;
   }
-  const QueryHost& host() const { return rows_->host(); }
+  const QueryHost& host() const override { return rows_->host(); }
 
   /// Of the rows that have become groups so far: whether some have texts in a key that are equal and have
   /// other bytes. keys() then gives one of these for all of them, which, where there is another key, need not

@@ -33,6 +33,7 @@ class OrderedRows final : public RowSource {
   ByteView key() const override { return key_; }
   uint64_t rows_read() const override { return rows_->rows_read(); }
   uint64_t rows_met() const override { return rows_met_; }
+  const QueryHost& host() const override { return rows_->host(); }
   uint64_t bytes_spilled() const { return sort_.bytes_spilled(); }
   unsigned merges() const { return sort_.merges(); }
 

@@ -26,6 +26,7 @@ class RollupGroups final : public Groups {
   std::span<const Value> keys() const override { return levels_[level_]->keys(); }
   AggregateResult result(size_t aggregate) const override { return levels_[level_]->result(aggregate); }
   uint64_t rows_read() const override { return levels_.back()->rows_read(); }
+  const QueryHost& host() const override { return levels_.back()->host(); }
   Status read_place(uint64_t place, std::span<Value> values) const override {
     return levels_[level_]->read_place(place, values);
   }

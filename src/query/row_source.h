@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "schema/row_codec.h"
+#include "table/query_host.h"
 
 namespace hailstone {
 
@@ -25,6 +26,8 @@ class RowSource {
   /// How many rows the scan has given, and how many of them passed the conditions.
   virtual uint64_t rows_read() const = 0;
   virtual uint64_t rows_met() const = 0;
+  /// Of the rows that it is made of.
+  virtual const QueryHost& host() const = 0;
 };
 
 }  // namespace hailstone

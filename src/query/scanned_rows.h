@@ -28,6 +28,7 @@ class ScannedRows final : public RowSource {
   std::span<const Value> values() const override { return values_; }
   uint64_t rows_read() const override { return rows_->rows_read(); }
   uint64_t rows_met() const override { return rows_met_; }
+  const QueryHost& host() const override { return rows_->host(); }
 
  private:
   const std::unique_ptr<ComputedRows> rows_;

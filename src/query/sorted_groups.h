@@ -47,6 +47,7 @@ class SortedGroups final : public Groups {
     return rows_.empty() ? groups_->result(aggregate) : rows_[place_].results[aggregate];
   }
   uint64_t rows_read() const override { return groups_->rows_read(); }
+  const QueryHost& host() const override { return groups_->host(); }
   Status read_place(uint64_t place, std::span<Value> values) const override {
     return groups_->read_place(place, values);
   }

@@ -47,6 +47,7 @@ class SortedRows final : public RowSource {
   /// pass by.
   uint64_t rows_read() const override { return rows_->rows_read(); }
   uint64_t rows_met() const override { return rows_met_; }
+  const QueryHost& host() const override { return rows_->host(); }
 
  private:
   struct Row {
