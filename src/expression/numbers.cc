@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "expression/kernels.h"
 
@@ -92,11 +94,44 @@ void calculate(const FunctionCall& call, bool multiplies, Plain plain, Checked c
   keep_in_range(call);
 }
 
-void divide_by_zero(const FunctionCall& call, uint32_t row) {
-  if (call.to.is_null(row)) return;
-  if (call.settings.tells_zero) call.to.add_failure(row, call.rows, Failure{1});
-  call.to.set_null(row, call.rows);
-}
+/// Rows that are divided by 0: none of a batch mostly, or very many.
+class DivisionsByZero {
+ public:
+  explicit DivisionsByZero(uint32_t rows) : is_by_zero_(rows) {}
+
+  void add(uint32_t row) {
+    is_by_zero_[row] = 1;
+    any_ = true;
+  }
+
+  /// Makes them NULL, of which the embedding application is to warn if it wants to be told.
+  void mark(const FunctionCall& call) const {
+    if (!any_) return;
+    Computed& to = call.to;
+    const uint32_t rows = call.rows;
+    if (!std::exchange(to.any_nulls, true)) std::fill_n(to.nulls.begin(), rows, uint8_t{0});
+    // Bytes may be any object's, but for these.
+    const uint8_t* __restrict const is_by_zero = is_by_zero_.data();
+    uint8_t* __restrict const nulls = to.nulls.data();
+    if (call.settings.tells_zero) {
+      Failure* __restrict const failures = to.failures.data();
+      const auto failure = [=](uint32_t row) {
+        return static_cast<Failure>(is_by_zero[row] & static_cast<uint8_t>(nulls[row] == 0));
+      };
+      if (to.any_failures) {
+        for (uint32_t row = 0; row < rows; ++row) failures[row] = both_failures(failures[row], failure(row));
+      } else {
+        for (uint32_t row = 0; row < rows; ++row) failures[row] = failure(row);
+        to.any_failures = true;
+      }
+    }
+    for (uint32_t row = 0; row < rows; ++row) nulls[row] |= is_by_zero[row];
+  }
+
+ private:
+  std::vector<uint8_t> is_by_zero_;
+  bool any_ = false;
+};
 
 }  // namespace
 
@@ -120,11 +155,13 @@ void multiply_numbers(const FunctionCall& call) {
 
 void divide_reals(const FunctionCall& call) {
   const Computed &left = call.input(0), &right = call.input(1);
+  DivisionsByZero by_zero(call.rows);
   for (uint32_t row = 0; row < call.rows; ++row) {
     const double divisor = right.reals[row];
     call.to.reals[row] = divisor == 0 ? 0 : left.reals[row] / divisor;
-    if (divisor == 0) divide_by_zero(call, row);
+    if (divisor == 0) by_zero.add(row);
   }
+  by_zero.mark(call);
   mark_infinite(call.rows, call.to);
 }
 
@@ -138,11 +175,39 @@ constexpr unsigned most_wide_digits = 37;
 template <typename Quotient>
 void divide_numbers(const FunctionCall& call, Quotient&& quotient) {
   const Computed &left = call.input(0), &right = call.input(1);
+  DivisionsByZero by_zero(call.rows);
   for (uint32_t row = 0; row < call.rows; ++row) {
-    if (right.integers[row] == 0 && !right.is_huge(row)) divide_by_zero(call, row);
+    if (right.integers[row] == 0 && !right.is_huge(row)) by_zero.add(row);
   }
+  by_zero.mark(call);
   call.to.make_numbers(call.rows,
                        [&](uint32_t row) { return quotient(left.number(row), right.number(row)); });
+  keep_in_range(call);
+}
+
+/// So of numbers of 64 bits.
+template <typename Quotient>
+void divide_narrow(const FunctionCall& call, Quotient&& quotient) {
+  const int64_t* const dividends = call.input(0).integers.data();
+  const int64_t* const divisors = call.input(1).integers.data();
+  int64_t* const to = call.to.integers.data();
+  DivisionsByZero by_zero(call.rows);
+  bool any_long = false;
+  for (uint32_t row = 0; row < call.rows; ++row) {
+    if (divisors[row] == 0) {
+      to[row] = 0;
+      by_zero.add(row);
+      continue;
+    }
+    const auto result = quotient(dividends[row], divisors[row]);
+    to[row] = static_cast<int64_t>(result);
+    any_long |= to[row] != result;
+  }
+  by_zero.mark(call);
+  if (any_long) {
+    call.to.make_numbers(
+        call.rows, [&](uint32_t row) { return HugeInteger::of(quotient(dividends[row], divisors[row])); });
+  }
   keep_in_range(call);
 }
 
@@ -158,9 +223,14 @@ void divide_decimals(const FunctionCall& call) {
         call, [&](const HugeInteger& a, const HugeInteger& b) { return divide(a * factor, b).quotient; });
   }
   const WideInteger wide_factor = factor.wide();
-  return divide_numbers(call, [&](const HugeInteger& a, const HugeInteger& b) {
-    return HugeInteger::of(a.narrow() * wide_factor / b.narrow());
-  });
+  const auto bits_of_factor = static_cast<int>(std::bit_width(static_cast<uint64_t>(wide_factor)));
+  // A product of 64 bits is divided in a third of the time.
+  if (digits <= most_narrow_digits &&
+      bits_of_factor + bits_of(left.integers.data(), call.rows) <= bits_of_product) {
+    const auto narrow_factor = static_cast<int64_t>(wide_factor);
+    return divide_narrow(call, [narrow_factor](int64_t a, int64_t b) { return a * narrow_factor / b; });
+  }
+  divide_narrow(call, [wide_factor](int64_t a, int64_t b) { return a * wide_factor / b; });
 }
 
 void divide_integers(const FunctionCall& call) {
@@ -171,12 +241,7 @@ void divide_integers(const FunctionCall& call) {
     return divide_numbers(call,
                           [](const HugeInteger& a, const HugeInteger& b) { return divide(a, b).quotient; });
   }
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    const int64_t dividend = left.integers[row], divisor = right.integers[row];
-    if (divisor == 0) divide_by_zero(call, row);
-    call.to.integers[row] = divisor == 0 ? 0 : dividend / divisor;
-  }
-  keep_in_range(call);
+  divide_narrow(call, [](int64_t dividend, int64_t divisor) { return dividend / divisor; });
 }
 
 void take_remainder(const FunctionCall& call) {
@@ -185,13 +250,9 @@ void take_remainder(const FunctionCall& call) {
     return divide_numbers(call,
                           [](const HugeInteger& a, const HugeInteger& b) { return divide(a, b).remainder; });
   }
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    const int64_t dividend = left.integers[row], divisor = right.integers[row];
-    if (divisor == 0) divide_by_zero(call, row);
-    // The least number has no quotient with -1.
-    call.to.integers[row] = divisor == 0 || divisor == -1 ? 0 : dividend % divisor;
-  }
-  keep_in_range(call);
+  // The least number has no quotient with -1.
+  divide_narrow(call,
+                [](int64_t dividend, int64_t divisor) { return divisor == -1 ? 0 : dividend % divisor; });
 }
 
 void take_as_unsigned(const FunctionCall& call) {

@@ -218,13 +218,15 @@ class ComputedRows::Worker {
   /// failures; null: the fallback is asked at once.
   Status compute(const RowBatch& batch, Aside* aside, RowBatch& rows) {
     HAILSTONE_TRY(filter(batch, aside, rows));
-    uint64_t failed = 0;  // rows, while their columns were computed
     if (values_ && rows.rows != 0) {
       const OperatorWork work(counts_.compute, part_);
-      HAILSTONE_ASSIGN(failed, compute_values(rows));
+      HAILSTONE_TRY(compute_values(rows, aside));
     }
     const uint32_t computed_of = rows.rows;
-    if (aside != nullptr && !failures_.empty()) HAILSTONE_TRY(put_aside(rows, *aside));
+    uint64_t failed = 0;  // rows that were put aside by their columns
+    if (aside != nullptr && !failures_.empty()) {
+      HAILSTONE_ASSIGN(failed, put_aside(rows, *aside));
+    }
     if (rows.rows != 0 && (host_ != nullptr || !failures_.empty())) {
       HAILSTONE_TRY(ask_caller([&] { return ask(rows); }));
     } else {
@@ -288,27 +290,55 @@ class ComputedRows::Worker {
   /// Whether the server need not be asked of any of the rows: enough were told of, and all failures are
   /// warnings, which are counted then. Each row has the value that it has.
   bool counts_only(std::span<const Failure> failures, uint32_t rows, Aside& aside) const {
-    Aside::OfThread& own = aside.by_thread[part_];
-    if (own.warning < computation_.fallback->most_told()) return false;
+    if (!has_told_all(aside) || has_unknown(failures.data(), rows)) return false;
+    count_warnings(failures.data(), rows, aside);
+    return true;
+  }
+  /// Whether rows that warn for sure need not be put aside any more.
+  bool has_told_all(const Aside& aside) const {
+    return aside.by_thread[part_].warning >= computation_.fallback->most_told();
+  }
+  static bool has_unknown(const Failure* failures, uint32_t rows) {
+    Failure all = 0;
+    for (uint32_t row = 0; row < rows; ++row) all |= failures[row];
+    return all > most_warnings;
+  }
+  void count_warnings(const Failure* failures, uint32_t rows, Aside& aside) const {
     uint64_t warnings = 0;
-    bool all = true;
-    each_failure(failures, rows, [&](uint32_t, Failure failure) {
-      all = all && failure <= most_warnings;
-      warnings += failure;
-    });
-    if (all) own.warnings += warnings;
-    return all;
+    for (uint32_t row = 0; row < rows; ++row) warnings += failures[row];
+    aside.by_thread[part_].warnings += warnings;
   }
 
-  /// Divides the rows, of which failures_ tells, and whether they have passed otherwise passed_.
-  Status put_aside(RowBatch& rows, Aside& aside) {
+  /// The same of the columns' program, of rows that all pass.
+  bool counts_only_columns(uint32_t rows, Aside& aside) const {
+    if (!has_told_all(aside)) return false;
+    const auto each_value = [&](const auto& holds) {
+      return std::ranges::all_of(computation_.columns, [&](const Computation::Column& column) {
+        return column.result == Program::none || holds(values_->result(column.result), column.type);
+      });
+    };
+    const bool are_known = each_value([&](const Computed& value, const ScanColumn& column) {
+      const bool any_unknown = value.any_failures && has_unknown(value.failures.data(), rows);
+      return !any_unknown && !may_leave_column(value, column, rows);
+    });
+    if (!are_known) return false;
+    return each_value([&](const Computed& value, const ScanColumn&) {
+      if (value.any_failures) count_warnings(value.failures.data(), rows, aside);
+      return true;
+    });
+  }
+
+  /// Divides the rows, of which failures_ tells, and whether they have passed otherwise passed_. How many are
+  /// aside that are counted among those that pass.
+  Result<uint64_t> put_aside(RowBatch& rows, Aside& aside) {
     Aside::OfThread& own = aside.by_thread[part_];
     const uint64_t most = computation_.fallback->most_told();
     const bool all_pass = std::ranges::find(passed_, 0) == passed_.end();
     if (all_pass && counts_only(failures_, rows.rows, aside)) {
       failures_.clear();
-      return {};
+      return 0;
     }
+    uint64_t counted = 0;
     chosen_.clear();
     aside_.clear();
     for (uint32_t row = 0; row < rows.rows; ++row) {
@@ -321,12 +351,13 @@ class ComputedRows::Worker {
       } else {
         aside_.push_back(static_cast<uint16_t>(row));
         own.warning += failure <= most_warnings ? 1 : 0;
+        counted += counted_[row];
       }
     }
     failures_.clear();
     if (!aside_.empty()) HAILSTONE_TRY(aside.add(part_, rows, aside_));
     keep_chosen(rows);
-    return {};
+    return counted;
   }
 
   /// Whether the row passes. Its columns are left in host_values_, or in all_values_ where the row has a
@@ -398,12 +429,12 @@ class ComputedRows::Worker {
     if (column.any_nulls) column.nulls[row] = value.null ? 1 : 0;
   }
 
-  /// Runs the program of the columns, and adds its failures to failures_. How many rows have one that had
-  /// none before. Rows that do not pass get none.
-  Result<uint64_t> compute_values(const RowBatch& rows) {
+  /// Runs the program of the columns, and adds its failures to failures_. Rows that do not pass get none.
+  Status compute_values(const RowBatch& rows, Aside* aside) {
     values_->run(rows);
     bytes_.clear();
-    uint64_t failed = 0;
+    const bool may_count = failures_.empty() && aside != nullptr && computation_.fallback != nullptr;
+    if (may_count && counts_only_columns(rows.rows, *aside)) return {};
     for (const auto& column : computation_.columns) {
       if (column.result == Program::none) continue;
       const Computed& value = values_->result(column.result);
@@ -415,18 +446,16 @@ class ComputedRows::Worker {
         counted_.assign(rows.rows, 1);
       }
       const auto add = [&](uint32_t row, Failure failure) {
-        if (passed_[row] == 0) return;
-        failed += failures_[row] == 0 ? 1U : 0U;
-        failures_[row] = both_failures(failures_[row], failure);
+        if (passed_[row] != 0) failures_[row] = both_failures(failures_[row], failure);
       };
       if (value.any_failures) each_failure(value.failures, rows.rows, add);
       for (uint32_t row = 0; may_leave && row < rows.rows; ++row) {
         if (!value.is_null(row) && !is_of_column(value.number(row), column.type)) add(row, unknown_value);
       }
     }
-    if (failed != 0 && computation_.fallback == nullptr) return not_computed();
     if (std::ranges::none_of(failures_, [](Failure failure) { return failure != 0; })) failures_.clear();
-    return failed;
+    if (!failures_.empty() && computation_.fallback == nullptr) return not_computed();
+    return {};
   }
 
   /// Whether one of the first so many numbers may be none of the column.

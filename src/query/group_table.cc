@@ -482,6 +482,11 @@ void GroupTable::add(const RowBatch& batch, Apart apart) {
 void GroupTable::count_nulls(State& state, const ColumnVector& vector, uint32_t rows) {
   if (state.nulls.empty()) state.nulls.resize(end_);
   uint64_t* const nulls = state.nulls.data();
+  if (columns_.empty()) {
+    nulls[1] += static_cast<uint64_t>(std::count_if(vector.nulls.begin(), vector.nulls.begin() + rows,
+                                                    [](uint8_t null) { return null != 0; }));
+    return;
+  }
   for (uint32_t row = 0; row < rows; ++row) nulls[groups_[row]] += vector.nulls[row] != 0 ? 1U : 0U;
 }
 
@@ -489,7 +494,10 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   const auto& item = plan_->aggregates[aggregate];
   State& state = states_[aggregate];
   const uint32_t* groups = groups_.data();
-  if (vector.any_nulls) {
+  const bool any_huge = item.column.may_be_huge && !vector.bytes.empty();
+  const bool is_one_sum = columns_.empty() && !item.wanted.distinct && item.wanted.kind == Kind::Sum &&
+                          !state.sums.empty() && item.column.integer;
+  if (vector.any_nulls && (!is_one_sum || any_huge)) {
     counted_.resize(rows);
     for (uint32_t row = 0; row < rows; ++row) counted_[row] = vector.nulls[row] != 0 ? 0 : groups[row];
     groups = counted_.data();
@@ -505,10 +513,17 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   }
   if (item.wanted.kind == Kind::Values) return;
   if (!state.texts.empty()) return add_texts(aggregate, vector, groups, rows);
-  if (item.column.may_be_huge && !vector.bytes.empty()) add_huge_numbers(state, vector, groups, rows);
-  const bool one_group = columns_.empty() && !vector.any_nulls && !item.wanted.distinct;
-  if (one_group && item.wanted.kind == Kind::Sum && !state.sums.empty() && item.column.integer) {
-    state.sums[1] += sum_of({vector.integers.data(), rows});
+  if (any_huge) add_huge_numbers(state, vector, groups, rows);
+  if (is_one_sum) {
+    const uint64_t* numbers = vector.integers.data();
+    if (vector.any_nulls) {
+      values_.resize(rows);
+      uint64_t* const known = values_.data();
+      const uint8_t* const nulls = vector.nulls.data();
+      for (uint32_t row = 0; row < rows; ++row) known[row] = numbers[row] & (uint64_t{nulls[row] != 0} - 1);
+      numbers = known;
+    }
+    state.sums[1] += sum_of({numbers, rows});
   } else {
     add_numbers(aggregate, vector, groups, rows);
   }

@@ -125,6 +125,43 @@ TEST_F(HugeNumbersTest, AreDividedAndRounded) {
          {number(1), number(2), number(-2), number(-1)});
 }
 
+TEST_F(HugeNumbersTest, AreDividedAlikeHoweverLongTheyAre) {
+  // Dividends whose products keep to 64 bits, to 128, to neither; quotients that keep to 64 bits or do not.
+  const std::vector<HugeInteger> numbers{number(0),         number(1),         number(-7),
+                                         number(1'000'003), number(INT64_MAX), number(INT64_MIN),
+                                         power_of_ten(15),  -power_of_ten(17), power_of_ten(50)};
+  for (size_t most = 2; most <= numbers.size(); ++most) {
+    for (const unsigned digits : {0U, 3U, 9U, 18U, 19U, 30U}) {
+      const Register quotient = program_->divide_decimals(a_, b_, digits, true);
+      Values dividends, divisors, quotients;
+      std::vector<Failure> failures;
+      const auto add = [&](const std::optional<HugeInteger>& dividend,
+                           const std::optional<HugeInteger>& divisor) {
+        const bool is_null = !dividend || !divisor, by_zero = !is_null && *divisor == HugeInteger();
+        dividends.push_back(dividend);
+        divisors.push_back(divisor);
+        failures.push_back(by_zero ? 1 : 0);
+        quotients.push_back(is_null || by_zero
+                                ? std::nullopt
+                                : std::optional(divide(*dividend * power_of_ten(digits), *divisor).quotient));
+      };
+      for (size_t a = 0; a < most; ++a) {
+        for (size_t b = 0; b < most; ++b) add(numbers[a], numbers[b]);
+        add(numbers[a], {});
+        add({}, numbers[a]);
+      }
+      const Computed& computed = run(quotient, dividends, divisors);
+      for (uint32_t row = 0; row < failures.size(); ++row) {
+        EXPECT_EQ(computed.failure(row), failures[row]) << most << ", " << digits << ", row " << row;
+        ASSERT_EQ(computed.is_null(row), !quotients[row]) << most << ", " << digits << ", row " << row;
+        if (quotients[row]) {
+          EXPECT_EQ(computed.number(row), *quotients[row]) << most << ", " << digits << ", row " << row;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(HugeNumbersTest, AreTheNearestDouble) {
   const Register real = program_->to_real(a_, 30);
   const Computed& computed =

@@ -337,6 +337,22 @@ TEST_F(FailedRowsTest, OfManyDivisionsTheFirstAreTold) {
   }
 }
 
+TEST_F(FailedRowsTest, AreComputedOnce) {
+  for (const uint64_t told : {uint64_t{10}, uint64_t{1} << 40}) {
+    for (const bool in_condition : {false, true}) {
+      const auto host = std::make_shared<Asked>(told);
+      auto all = rows(host, in_condition);
+      OperatorCounts filter, compute;
+      all->count_in({.filter = &filter, .compute = &compute});
+      const size_t taken = take(*all, 2).size();
+      EXPECT_EQ(filter.rows_in.load(), all_rows);
+      EXPECT_EQ(filter.rows_out.load(), taken);
+      EXPECT_EQ(compute.rows_in.load(), taken);
+      EXPECT_EQ(compute.rows_out.load(), taken);
+    }
+  }
+}
+
 TEST_F(FailedRowsTest, GoByWayOfFilesWhereMemoryIsShort) {
   host_.budget().set_limit(size_t{1} << 20);
   const size_t before = host_.budget().used();
