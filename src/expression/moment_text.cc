@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "expression/kernels.h"
@@ -12,27 +15,32 @@ namespace hailstone {
 
 namespace {
 
-/// A directive makes no more, and anything else in a format one byte.
-constexpr size_t most_of_directive = 11;
+/// Two digits each of the numbers below 100.
+constexpr auto pairs_of_digits = [] {
+  std::array<std::array<char, 2>, 100> pairs{};
+  for (size_t i = 0; i < pairs.size(); ++i)
+    pairs[i] = {static_cast<char>('0' + i / 10), static_cast<char>('0' + i % 10)};
+  return pairs;
+}();
 
 inline char* write_two(uint64_t number, char* to) {
-  to[0] = static_cast<char>('0' + number / 10);
-  to[1] = static_cast<char>('0' + number % 10);
+  std::memcpy(to, pairs_of_digits[number % 100].data(), 2);
   return to + 2;
 }
 
-/// At least so many digits, of which a number has 6 at most. Where they end.
-inline char* write_number(uint64_t number, size_t digits, char* to) {
-  if (digits == 2 && number < 100) return write_two(number, to);
-  if (digits == 4 && number < 10'000) return write_two(number % 100, write_two(number / 100, to));
-  std::array<char, 6> text;
-  char* first = text.data() + text.size();
-  for (size_t left = digits; left > 0 || number != 0; left -= left > 0 ? 1 : 0, number /= 10)
-    *--first = static_cast<char>('0' + number % 10);
-  return std::copy(first, text.data() + text.size(), to);
+inline char* write_four(uint64_t number, char* to) { return write_two(number, write_two(number / 100, to)); }
+
+inline char* write_digit(uint64_t number, char* to) {
+  *to = static_cast<char>('0' + number % 10);
+  return to + 1;
 }
 
-char* write_text(std::string_view text, char* to) { return std::ranges::copy(text, to).out; }
+/// One or two digits.
+inline char* write_short(uint64_t number, char* to) {
+  return number < 10 ? write_digit(number, to) : write_two(number, to);
+}
+
+inline char* write_text(std::string_view text, char* to) { return std::ranges::copy(text, to).out; }
 
 std::string_view ordinal_end(uint64_t number) {
   if (number >= 10 && number <= 19) return "th";
@@ -48,161 +56,258 @@ std::string_view ordinal_end(uint64_t number) {
   }
 }
 
-char* write_time(uint64_t hour, const MomentParts& parts, char* to) {
-  to = write_number(hour, 2, to);
+uint64_t hour_of_twelve(const MomentParts& parts) { return (parts.hour + 11) % 12 + 1; }
+
+inline char* write_half_of_day(const MomentParts& parts, char* to) {
+  return write_text(parts.hour < 12 ? "AM" : "PM", to);
+}
+
+inline char* write_time(uint64_t hour, const MomentParts& parts, char* to) {
+  to = write_two(hour, to);
   *to++ = ':';
-  to = write_number(parts.minute, 2, to);
+  to = write_two(parts.minute, to);
   *to++ = ':';
-  return write_number(parts.second, 2, to);
+  return write_two(parts.second, to);
 }
 
-/// What stands for `%` and the directive.
-char* write(char directive, const MomentParts& parts, char* to) {
-  const uint64_t hour_of_twelve = (parts.hour + 11) % 12 + 1;
-  const std::string_view half_of_day = parts.hour < 12 ? "AM" : "PM";
-  switch (directive) {
-    case 'Y':
-      return write_number(parts.year, 4, to);
-    case 'y':
-      return write_number(parts.year % 100, 2, to);
-    case 'm':
-      return write_number(parts.month, 2, to);
-    case 'c':
-      return write_number(parts.month, 1, to);
-    case 'd':
-      return write_number(parts.day, 2, to);
-    case 'e':
-      return write_number(parts.day, 1, to);
-    case 'D':
-      return write_text(ordinal_end(parts.day), write_number(parts.day, 1, to));
-    case 'j':
-      return write_number(day_of_year(parts), 3, to);
-    case 'w':
-      return write_number(weekday(parts), 1, to);
-    case 'H':
-      return write_number(parts.hour, 2, to);
-    case 'k':
-      return write_number(parts.hour, 1, to);
-    case 'h':
-    case 'I':
-      return write_number(hour_of_twelve, 2, to);
-    case 'l':
-      return write_number(hour_of_twelve, 1, to);
-    case 'i':
-      return write_number(parts.minute, 2, to);
-    case 's':
-    case 'S':
-      return write_number(parts.second, 2, to);
-    case 'f':
-      return write_number(parts.microsecond, 6, to);
-    case 'p':
-      return write_text(half_of_day, to);
-    case 'r':
-      to = write_time(hour_of_twelve, parts, to);
-      *to++ = ' ';
-      return write_text(half_of_day, to);
-    case 'T':
-      return write_time(parts.hour, parts, to);
-    default:
-      *to = directive;
-      return to + 1;
-  }
+/// What stands for `%` and a letter.
+struct Directive {
+  char letter;
+  /// So many bits of a moment do not show in its text: those of the time of the day, or its smaller parts.
+  unsigned unseen;
+  /// Of the text in bytes, at most.
+  size_t most_bytes;
+  /// Writes the text of a moment. Where it ends.
+  char* (*write)(const MomentParts& parts, char* to);
+  /// Where all texts have `most_bytes`: writes those of moments, `stride` bytes apart. Else null.
+  void (*write_all)(std::span<const int64_t> moments, char* to, size_t stride);
+};
+
+/// `write`: a lambda without captures, of which there can be another one.
+template <typename Write>
+requires std::is_empty_v<Write>
+constexpr Directive of_one_length(char letter, unsigned unseen, size_t bytes, Write write) {
+  return {.letter = letter,
+          .unseen = unseen,
+          .most_bytes = bytes,
+          .write = write,
+          .write_all = [](std::span<const int64_t> moments, char* to, size_t stride) {
+            for (const int64_t moment : moments) {
+              Write()(parts_of(moment), to);
+              to += stride;
+            }
+          }};
+}
+constexpr Directive of_any_length(char letter, unsigned unseen, size_t most_bytes,
+                                  char* (*write)(const MomentParts&, char*)) {
+  return {.letter = letter, .unseen = unseen, .most_bytes = most_bytes, .write = write, .write_all = nullptr};
 }
 
-/// Whether the texts of all moments have one length.
-bool has_one_length(ByteView format) {
-  for (size_t i = 0; i + 1 < format.size(); ++i) {
-    if (format[i] == '%' && std::string_view("ceDkl").contains(format[++i])) return false;
-  }
-  return true;
-}
+/// Bits of a moment that do not show where a day is the smallest part, an hour and so on.
+constexpr unsigned below_day = 41, below_hour = 36, below_minute = 30, below_second = 24;
 
-/// How many bits of a moment do not show in its text: those of the time of the day, or its smaller parts. In
-/// a table that grows with time, most rows have the text of the one before.
-unsigned unseen_bits(ByteView format) {
-  unsigned unseen = 41;
-  const auto shows = [&unseen](unsigned bits) { unseen = std::min(unseen, bits); };
-  for (size_t i = 0; i + 1 < format.size(); ++i) {
-    if (format[i] != '%') continue;
-    const char directive = format[++i];
-    if (std::string_view("HkhIlp").contains(directive)) shows(36);
-    if (directive == 'i') shows(30);
-    if (std::string_view("sSrT").contains(directive)) shows(24);
-    if (directive == 'f') shows(0);
-  }
-  return unseen;
-}
+using Parts = MomentParts;
+constexpr auto directives = std::to_array<Directive>({
+    of_one_length('Y', below_day, 4, [](const Parts& of, char* to) { return write_four(of.year, to); }),
+    of_one_length('y', below_day, 2, [](const Parts& of, char* to) { return write_two(of.year, to); }),
+    of_one_length('m', below_day, 2, [](const Parts& of, char* to) { return write_two(of.month, to); }),
+    of_any_length('c', below_day, 2, [](const Parts& of, char* to) { return write_short(of.month, to); }),
+    of_one_length('d', below_day, 2, [](const Parts& of, char* to) { return write_two(of.day, to); }),
+    of_any_length('e', below_day, 2, [](const Parts& of, char* to) { return write_short(of.day, to); }),
+    of_any_length(
+        'D', below_day, 4,
+        [](const Parts& of, char* to) { return write_text(ordinal_end(of.day), write_short(of.day, to)); }),
+    of_one_length('j', below_day, 3,
+                  [](const Parts& of, char* to) {
+                    const unsigned day = day_of_year(of);
+                    return write_two(day, write_digit(day / 100, to));
+                  }),
+    of_one_length('w', below_day, 1, [](const Parts& of, char* to) { return write_digit(weekday(of), to); }),
+    of_one_length('H', below_hour, 2, [](const Parts& of, char* to) { return write_two(of.hour, to); }),
+    of_any_length('k', below_hour, 2, [](const Parts& of, char* to) { return write_short(of.hour, to); }),
+    of_one_length('h', below_hour, 2,
+                  [](const Parts& of, char* to) { return write_two(hour_of_twelve(of), to); }),
+    of_one_length('I', below_hour, 2,
+                  [](const Parts& of, char* to) { return write_two(hour_of_twelve(of), to); }),
+    of_any_length('l', below_hour, 2,
+                  [](const Parts& of, char* to) { return write_short(hour_of_twelve(of), to); }),
+    of_one_length('p', below_hour, 2, [](const Parts& of, char* to) { return write_half_of_day(of, to); }),
+    of_one_length('i', below_minute, 2, [](const Parts& of, char* to) { return write_two(of.minute, to); }),
+    of_one_length('s', below_second, 2, [](const Parts& of, char* to) { return write_two(of.second, to); }),
+    of_one_length('S', below_second, 2, [](const Parts& of, char* to) { return write_two(of.second, to); }),
+    of_one_length('r', below_second, 11,
+                  [](const Parts& of, char* to) {
+                    to = write_time(hour_of_twelve(of), of, to);
+                    *to++ = ' ';
+                    return write_half_of_day(of, to);
+                  }),
+    of_one_length('T', below_second, 8,
+                  [](const Parts& of, char* to) { return write_time(of.hour, of, to); }),
+    of_one_length('f', 0, 6,
+                  [](const Parts& of, char* to) {
+                    return write_four(of.microsecond, write_two(of.microsecond / 10'000, to));
+                  }),
+});
+/// Directives of month and day names, and of weeks. Any other letter stands for itself.
+constexpr std::string_view unknown_letters = "MbWaUuVvXx";
 
-/// Of room for a format.
-size_t most_bytes(ByteView format) { return format.size() * most_of_directive; }
-
-char* write_formatted(ByteView format, const MomentParts& parts, char* to) {
+/// Calls of_text(bytes) with what stands for itself in a format, and of_directive(letter) with other parts,
+/// in their order.
+template <typename OfText, typename OfDirective>
+void read_format(ByteView format, const OfText& of_text, const OfDirective& of_directive) {
   for (size_t i = 0; i < format.size(); ++i) {
     const bool is_directive = format[i] == '%' && i + 1 < format.size();
-    if (is_directive) {
-      to = write(format[++i], parts, to);
+    if (!is_directive) {
+      of_text(format.substr(i, 1));
+      continue;
+    }
+    const auto found = std::ranges::find(directives, format[++i], &Directive::letter);
+    if (found == directives.end()) {
+      of_text(format.substr(i, 1));
     } else {
-      *to++ = format[i];
+      of_directive(*found);
     }
   }
-  return to;
+}
+
+/// A format that has been read once.
+class Format {
+ public:
+  explicit Format(ByteView text) {
+    read_format(
+        text, [this](ByteView itself) { add({.itself = itself}, itself.size()); },
+        [this](const Directive& directive) {
+          unseen_ = std::min(unseen_, directive.unseen);
+          has_one_length_ = has_one_length_ && directive.write_all != nullptr;
+          add({.directive = &directive}, directive.most_bytes);
+        });
+  }
+
+  /// How many bits of a moment do not show in its text. In a table that grows with time, most rows have the
+  /// text of the one before.
+  unsigned unseen() const { return unseen_; }
+  /// Of a text.
+  size_t most_bytes() const { return most_bytes_; }
+  /// Whether the texts of all moments have `most_bytes()`.
+  bool has_one_length() const { return has_one_length_; }
+
+  /// Where the text ends.
+  char* write(int64_t moment, char* to) const {
+    const MomentParts parts = parts_of(moment);
+    for (const Piece& piece : pieces_)
+      to = piece.directive == nullptr ? write_text(piece.itself, to) : piece.directive->write(parts, to);
+    return to;
+  }
+
+  /// One after the other, where they have one length.
+  void write_all(std::span<const int64_t> moments, char* to) const {
+    if (moments.empty()) return;
+    for (const Piece& piece : pieces_) write_text(piece.itself, to + piece.begin);
+    // What stands for itself goes from text to text, of twice as many each time.
+    for (size_t done = 1; done < moments.size(); done *= 2)
+      std::memcpy(to + done * most_bytes_, to, std::min(done, moments.size() - done) * most_bytes_);
+    for (const Piece& piece : pieces_) {
+      if (piece.directive != nullptr) piece.directive->write_all(moments, to + piece.begin, most_bytes_);
+    }
+  }
+
+ private:
+  struct Piece {
+    ByteView itself = {};
+    const Directive* directive = nullptr;
+    size_t begin = 0;  // in a text, where they have one length
+  };
+  void add(Piece piece, size_t bytes) {
+    piece.begin = most_bytes_;
+    most_bytes_ += bytes;
+    pieces_.push_back(piece);
+  }
+
+  std::vector<Piece> pieces_;
+  unsigned unseen_ = below_day;
+  size_t most_bytes_ = 0;
+  bool has_one_length_ = true;
+};
+
+/// As is_in_calendar(), which most days need not be asked for.
+inline bool has_day(int64_t moment) {
+  constexpr uint64_t first_month = 13 + 1, last_month = 9'999 * 13 + 12, days_of_each_month = 28;
+  const auto bits = static_cast<uint64_t>(moment);
+  const uint64_t months = bits >> 46, day = bits >> 41 & 31;
+  const bool is_plain = months >= first_month && months <= last_month && months % 13 != 0 && day != 0 &&
+                        day <= days_of_each_month;
+  return is_plain || is_in_calendar(parts_of(moment));
+}
+
+/// Gives each row what make(row, moment) says: nothing where it has failed. Rows that follow each other, and
+/// whose moments show the same, have one text.
+template <typename Make>
+void each_text(const FunctionCall& call, const Format& format, uint32_t begin, uint32_t end,
+               const Make& make) {
+  const int64_t* const moments = call.input(0).integers.data();
+  ByteView* const texts = call.to.texts.data();
+  const unsigned unseen = format.unseen();
+  int64_t seen_last = -1;  // of the moment whose text is `last`
+  ByteView last;
+  for (uint32_t row = begin; row < end; ++row) {
+    texts[row] = {};
+    if (call.to.is_null(row)) continue;
+    const int64_t moment = moments[row];
+    if (moment >> unseen != seen_last) {
+      if (!has_day(moment)) {
+        call.to.add_failure(row, call.rows, unknown_value);
+        continue;
+      }
+      const std::optional<ByteView> made = make(row, moment);
+      if (!made) continue;
+      last = *made;
+      seen_last = moment >> unseen;
+    }
+    texts[row] = last;
+  }
+}
+
+/// Of rows that have one format.
+void write_rows(const FunctionCall& call, const Format& format, uint32_t begin, uint32_t end) {
+  const size_t bytes = format.most_bytes(), most = bytes * (end - begin);
+  if (format.has_one_length() && call.may_make(bytes, most)) {
+    char* const texts = call.bytes.allocate(most);
+    std::vector<int64_t> moments(end - begin);
+    size_t made = 0;
+    each_text(call, format, begin, end, [&](uint32_t, int64_t moment) {
+      moments[made] = moment;
+      return std::optional(ByteView(texts + bytes * made++, bytes));
+    });
+    return format.write_all(std::span(moments).first(made), texts);
+  }
+  std::vector<char> made(bytes);
+  each_text(call, format, begin, end, [&](uint32_t row, int64_t moment) -> std::optional<ByteView> {
+    const auto written = static_cast<size_t>(format.write(moment, made.data()) - made.data());
+    char* const to = call.text(row, written);
+    if (to == nullptr) return std::nullopt;
+    std::memcpy(to, made.data(), written);
+    return ByteView(to, written);
+  });
 }
 
 }  // namespace
 
 bool knows_format(ByteView format) {
-  // Month and day names, and weeks.
-  constexpr std::string_view unknown = "MbWaUuVvXx";
-  for (size_t i = 0; i < format.size(); ++i) {
-    if (static_cast<unsigned char>(format[i]) >= 0x80) return false;
-    if (format[i] != '%' || i + 1 == format.size()) continue;
-    if (unknown.contains(format[++i])) return false;
+  const auto is_ascii = [](char byte) { return static_cast<unsigned char>(byte) < 0x80; };
+  if (!std::ranges::all_of(format, is_ascii)) return false;
+  for (size_t i = 0; i + 1 < format.size(); ++i) {
+    if (format[i] == '%' && unknown_letters.contains(format[++i])) return false;
   }
   // Of an empty one the answer is NULL.
   return !format.empty();
 }
 
 void format_moments(const FunctionCall& call) {
-  std::vector<char> made;
-  ByteView format, last;
-  unsigned unseen = 0;
-  size_t length = 0;       // of all texts; 0: they differ, or it is not known
-  int64_t seen_last = -1;  // of the moment whose text is `last`
-  for (uint32_t row = 0; row < call.rows; ++row) {
-    call.to.texts[row] = {};
-    if (call.to.is_null(row)) continue;
-    if (const ByteView wanted = call.input(1).texts[row];
-        wanted.data() != format.data() || wanted.size() != format.size()) {
-      format = wanted;
-      unseen = unseen_bits(format);
-      length = 0;
-      seen_last = -1;
-    }
-    const int64_t moment = call.input(0).integers[row];
-    if (moment >> unseen == seen_last) {
-      call.to.texts[row] = last;
-      continue;
-    }
-    const MomentParts parts = parts_of(moment);
-    if (!is_in_calendar(parts)) {
-      call.to.add_failure(row, call.rows, unknown_value);
-      continue;
-    }
-    if (length == 0) {
-      made.resize(std::max(made.size(), most_bytes(format)));
-      const auto written = static_cast<size_t>(write_formatted(format, parts, made.data()) - made.data());
-      if (has_one_length(format)) length = written;
-      char* const to = call.text(row, written);
-      if (to == nullptr) continue;
-      std::memcpy(to, made.data(), written);
-      call.to.texts[row] = last = {to, written};
-    } else {
-      char* const to = call.text(row, length);
-      if (to == nullptr) continue;
-      write_formatted(format, parts, to);
-      call.to.texts[row] = last = {to, length};
-    }
-    seen_last = moment >> unseen;
+  const auto format_of = [&call](uint32_t row) { return call.input(1).texts[row]; };
+  const auto is_same = [](ByteView a, ByteView b) { return a.data() == b.data() && a.size() == b.size(); };
+  for (uint32_t begin = 0, end = 0; begin < call.rows; begin = end) {
+    while (end < call.rows && is_same(format_of(begin), format_of(end))) ++end;
+    write_rows(call, Format(format_of(begin)), begin, end);
   }
 }
 

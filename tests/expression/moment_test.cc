@@ -305,8 +305,8 @@ TEST(MomentTest, RowsHaveTheTextOfTheirOwnMoment) {
   for (const MomentParts& each : rows) column.integers.push_back(order_signed(moment_of(each), 8));
   const std::array<const ColumnVector*, 1> columns{&column};
   for (const char directive : std::string_view("YymcdeDjwHkhIlisSfprT%")) {
-    for (const std::string& format :
-         {std::string{'%', directive}, std::string{'<', '%', directive, '>', '%'}}) {
+    for (const std::string& format : {std::string{'%', directive}, std::string{'<', '%', directive, '>', '%'},
+                                      std::string{'%', 'i', '%', directive, ' ', '%', 'e'}}) {
       const auto program = std::make_shared<Program>();
       const auto moment = program->column(0, {.integer = true, .type = Type::Signed, .width = 8});
       const auto result =
