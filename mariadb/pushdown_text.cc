@@ -1,6 +1,10 @@
 #include "pushdown_text.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <numeric>
 #include <ranges>
 
 #include "collation.h"
@@ -30,25 +34,93 @@ const Collation* order_of(const CHARSET_INFO& charset) {
 
 }  // namespace
 
+namespace {
+
+/// What of UTF-8 is a character by itself.
+bool is_ascii(uchar byte) { return byte < 0x80; }
+
+/// Whether the server compares each two ASCII characters as sort_order has them.
+bool sorts_ascii_by_table(const CHARSET_INFO& charset) {
+  if (charset.sort_order == nullptr) return false;
+  for (uchar a = 0; is_ascii(a); ++a) {
+    for (uchar b = 0; is_ascii(b); ++b) {
+      const int by_table = charset.sort_order[a] - charset.sort_order[b];
+      const int by_server =
+          charset.strnncollsp(reinterpret_cast<const char*>(&a), 1, reinterpret_cast<const char*>(&b), 1);
+      if ((by_table < 0) != (by_server < 0) || (by_table > 0) != (by_server > 0)) return false;
+    }
+  }
+  return true;
+}
+
+/// The weight of each byte, or of each that is ASCII where characters may have several bytes. Null: the
+/// collation does not compare texts character by character, or it is not known that it does.
+const uchar* weights_of_characters(const CHARSET_INFO& charset) {
+  static const auto bytes = [] {
+    std::array<uchar, 256> all{};
+    std::iota(all.begin(), all.end(), uchar{0});
+    return all;
+  }();
+  if (charset.mbmaxlen == 1)
+    return (charset.state & MY_CS_BINSORT) != 0 ? bytes.data() : weights_of_bytes(charset);
+  if (&charset == &my_charset_utf8mb3_bin || &charset == &my_charset_utf8mb4_bin) return bytes.data();
+  static const bool is_known_of_three = sorts_ascii_by_table(my_charset_utf8mb3_general_ci),
+                    is_known_of_four = sorts_ascii_by_table(my_charset_utf8mb4_general_ci);
+  if (&charset == &my_charset_utf8mb3_general_ci && is_known_of_three) return charset.sort_order;
+  if (&charset == &my_charset_utf8mb4_general_ci && is_known_of_four) return charset.sort_order;
+  return nullptr;
+}
+
+/// How many bytes two texts, of at least `most`, have in common from `from` on, up to `most`.
+size_t end_of_common(const char* a, const char* b, size_t from, size_t most) {
+  uint64_t of_a = 0, of_b = 0;
+  for (; from + sizeof(of_a) <= most; from += sizeof(of_a)) {
+    std::memcpy(&of_a, a + from, sizeof(of_a));
+    std::memcpy(&of_b, b + from, sizeof(of_b));
+    if (of_a != of_b) return from + static_cast<size_t>(std::countr_zero(of_a ^ of_b)) / 8;
+  }
+  while (from < most && a[from] == b[from]) ++from;
+  return from;
+}
+
+}  // namespace
+
 CollationTest::CollationTest(CHARSET_INFO* collation, std::vector<std::string> constants,
                              std::vector<bool> wanted)
     : collation_(collation),
       order_(order_of(*collation)),
-      weights_(weights_of_bytes(*collation)),
+      weights_(weights_of_characters(*collation)),
       constants_(std::move(constants)),
       wanted_(std::move(wanted)) {}
 
+std::optional<int> CollationTest::order_of_bytes(char one, char other) const {
+  const auto a = static_cast<uchar>(one), b = static_cast<uchar>(other);
+  if (collation_->mbmaxlen > 1 && !(is_ascii(a) && is_ascii(b))) return std::nullopt;
+  return weights_[a] - weights_[b];
+}
+
 int CollationTest::compare(ByteView value, const std::string& constant) const {
-  // The first byte tells most values apart.
-  if (weights_ != nullptr && !value.empty() && !constant.empty()) {
-    const int order =
-        weights_[static_cast<uchar>(value.front())] - weights_[static_cast<uchar>(constant.front())];
-    if (order != 0) return order;
+  const size_t most = weights_ == nullptr ? 0 : std::min(value.size(), constant.size());
+  for (size_t at = 0; at < most; ++at) {
+    at = end_of_common(value.data(), constant.data(), at, most);
+    if (at == most) break;
+    const auto order = order_of_bytes(value[at], constant[at]);
+    if (!order) break;
+    if (*order != 0) return *order;
   }
   return collation_->strnncollsp(value.data(), value.size(), constant.data(), constant.size());
 }
 
-bool CollationTest::matches(ByteView value) const { return wanted_[region(value)]; }
+bool CollationTest::matches(ByteView value) const {
+  if (constants_.size() != 1) return wanted_[region(value)];
+  const std::string& constant = constants_.front();
+  // The first byte tells most texts apart.
+  int order = 0;
+  if (weights_ != nullptr && !value.empty() && !constant.empty())
+    order = order_of_bytes(value.front(), constant.front()).value_or(0);
+  if (order == 0) order = compare(value, constant);
+  return wanted_[order < 0 ? 0 : order == 0 ? 1 : 2];
+}
 
 size_t CollationTest::region(ByteView value) const {
   size_t low = 0, high = constants_.size();

@@ -32,10 +32,12 @@ class CollationTest final : public BytesTest {
   /// Of the regions that are wanted, or of those that are not.
   std::optional<Limits> limits_where(bool wanted) const;
   int compare(ByteView value, const std::string& constant) const;
+  /// Of what follows equal bytes, where there are weights_. Nothing: one is but a part of a character.
+  std::optional<int> order_of_bytes(char one, char other) const;
 
   CHARSET_INFO* const collation_;
   const Collation* const order_;  // may be null
-  /// The weight of each byte, where the collation compares these one by one; null: it does not.
+  /// Of single-byte characters, where the collation compares texts character by character; null: it does not.
   const uchar* const weights_;
   const std::vector<std::string> constants_;
   const std::vector<bool> wanted_;

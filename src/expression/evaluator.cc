@@ -267,15 +267,12 @@ void Evaluator::load_column(const Program::Instruction& instruction, const Colum
   if (!instruction.column.integer && instruction.kind == ValueKind::Integer)
     return load_numbers(vector, rows, to);
   if (instruction.kind == ValueKind::Text) {
-    for (uint32_t row = 0; row < rows; ++row) {
-      if (to.is_null(row)) {
-        to.texts[row] = {};
-      } else {
-        to.texts[row] =
-            vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
-      }
-    }
-    return;
+    const auto load = [&](const auto& text_of) {
+      for (uint32_t row = 0; row < rows; ++row) to.texts[row] = to.is_null(row) ? ByteView() : text_of(row);
+    };
+    if (vector.dictionary == nullptr) return load([&](uint32_t row) { return vector.bytes[row]; });
+    return load(
+        [&, &dictionary = *vector.dictionary](uint32_t row) { return dictionary.value(vector.codes[row]); });
   }
   const uint64_t* const values = vector.integers.data();
   switch (instruction.column.type) {

@@ -16,11 +16,20 @@ std::unexpected<Error> not_computed() {
 }
 
 void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to) {
-  to.clear();
-  for (uint32_t row = 0; row < rows; ++row) {
-    if (truth.integers[row] != 0 && !(truth.any_nulls && truth.nulls[row] != 0))
-      to.push_back(static_cast<uint16_t>(row));
+  to.resize(rows);
+  size_t found = 0;
+  const auto find = [&](const auto& is_true) {
+    for (uint32_t row = 0; row < rows; ++row) {
+      to[found] = static_cast<uint16_t>(row);
+      found += is_true(row) ? 1U : 0U;
+    }
+  };
+  if (truth.any_nulls) {
+    find([&](uint32_t row) { return truth.integers[row] != 0 && truth.nulls[row] == 0; });
+  } else {
+    find([&](uint32_t row) { return truth.integers[row] != 0; });
   }
+  to.resize(found);
 }
 
 void choose_rows(const ColumnVector& from, std::span<const uint16_t> rows, ColumnVector& to) {

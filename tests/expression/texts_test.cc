@@ -121,6 +121,22 @@ TEST_P(TextsTest, AreConcatenated) {
             (Texts{"1+1", std::nullopt}));
 }
 
+TEST_P(TextsTest, AreConcatenatedHoweverLongTheyAre) {
+  const std::string all = "abcdefghijklmnopqrstuvwxyz";
+  Texts a, b, both, three;
+  for (size_t first = 0; first <= 20; ++first) {
+    for (size_t second = 0; second <= 20; ++second) {
+      const bool is_null = (first * 21 + second) % 17 == 5;
+      a.push_back(is_null ? std::nullopt : std::optional(all.substr(0, first)));
+      b.push_back(all.substr(26 - second));
+      both.push_back(is_null ? std::nullopt : std::optional(*a.back() + *b.back()));
+      three.push_back(is_null ? std::nullopt : std::optional(*b.back() + "," + *a.back()));
+    }
+  }
+  EXPECT_EQ(texts(call(Function::Concat, {a_, b_}), rows(a, b)), both);
+  EXPECT_EQ(texts(call(Function::Concat, {b_, text(","), a_}), rows(a, b)), three);
+}
+
 TEST_P(TextsTest, AreCut) {
   const Rows some = rows({"abcdef", "abcdef", "abcdef", "abcdef", "", std::nullopt, "ab"}, {},
                          {2, -2, 0, 9, 1, 1, std::nullopt});
