@@ -82,17 +82,18 @@ class PatternFunction final : public TextFunction {
     code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(converted->data()), converted->size(), options,
                               &error, &where, nullptr));
     if (code_ == nullptr) return;
-    steps_ = pattern_steps(*converted);
-    if (steps_ && pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) != 0) steps_.reset();
+    const auto steps = pattern_steps(*converted);
+    if (steps && pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE) == 0)
+      most_compiled_ = steps->most_bytes(most_steps);
   }
 
   bool is_usable() const { return code_ != nullptr && collation_ != nullptr; }
 
   void of_all(const FunctionCall& call) const override {
-    const PatternData data(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
+    Match match{.data = PatternData(pcre2_match_data_create_from_pattern(code_.get(), nullptr))};
     for (uint32_t row = 0; row < call.rows; ++row) {
-      const bool is_known =
-          call.to.is_null(row) || call.to.failure(row) != 0 || (data != nullptr && apply(call, row, *data));
+      const bool is_known = call.to.is_null(row) || call.to.failure(row) != 0 ||
+                            (match.data != nullptr && apply(call, row, match));
       if (call.to.kind == ValueKind::Text && (!is_known || call.to.is_null(row))) call.to.texts[row] = {};
       if (!is_known) call.to.add_failure(row, call.rows, unknown_value);
     }
@@ -101,35 +102,43 @@ class PatternFunction final : public TextFunction {
  private:
   enum class Found : uint8_t { Yes, No, Unknown };
 
+  /// Where the last match was, and room for a text.
+  struct Match {
+    PatternData data;
+    std::string made = {};
+
+    std::pair<size_t, size_t> place_of(uint32_t group) const {
+      const PCRE2_SIZE* const places = pcre2_get_ovector_pointer(data.get());
+      return {places[2 * group], places[2 * group + 1]};
+    }
+  };
+
   bool has_plain_bytes(ByteView text) const {
     return last_byte_ == any_byte || std::ranges::all_of(text, [&](char byte) {
              return static_cast<unsigned char>(byte) <= last_byte_;
            });
   }
 
-  Found find(ByteView text, bool is_ascii, size_t from, pcre2_match_data& data) const {
-    uint32_t options = is_ascii ? PCRE2_NO_UTF_CHECK : 0;
-    if (!steps_ || steps_->of(text.size()) > most_steps) options |= PCRE2_NO_JIT;
-    const auto match = [&] {
-      return pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, options,
-                         &data, nullptr);
+  bool is_compiled_for(ByteView text) const { return most_compiled_ && text.size() <= *most_compiled_; }
+
+  Found find(ByteView text, bool is_ascii, size_t from, const Match& match) const {
+    const auto find_by = [&](auto* of_library, uint32_t options) {
+      return of_library(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, options,
+                        match.data.get(), nullptr);
     };
-    int found = match();
-    if (found == PCRE2_ERROR_JIT_STACKLIMIT) {
-      options |= PCRE2_NO_JIT;
-      found = match();
+    uint32_t options = is_ascii ? PCRE2_NO_UTF_CHECK : 0;
+    int found = PCRE2_ERROR_JIT_STACKLIMIT;
+    if (is_compiled_for(text)) {
+      // The former looks at nothing but the text.
+      found = is_ascii ? find_by(pcre2_jit_match, 0) : find_by(pcre2_match, options);
     }
+    if (found == PCRE2_ERROR_JIT_STACKLIMIT) found = find_by(pcre2_match, options | PCRE2_NO_JIT);
     if (found > 0) return Found::Yes;
     return found == PCRE2_ERROR_NOMATCH ? Found::No : Found::Unknown;
   }
 
-  static std::pair<size_t, size_t> place_of(pcre2_match_data& data, uint32_t group) {
-    const PCRE2_SIZE* const places = pcre2_get_ovector_pointer(&data);
-    return {places[2 * group], places[2 * group + 1]};
-  }
-
   /// False: it is not known.
-  bool apply(const FunctionCall& call, uint32_t row, pcre2_match_data& data) const {
+  bool apply(const FunctionCall& call, uint32_t row, Match& match) const {
     // PCRE2 wants a place, of what is empty, too.
     ByteView text = call.input(0).texts[row].empty() ? ByteView("") : call.input(0).texts[row];
     const bool is_ascii = is_binary_ || is_ascii_text(text);
@@ -141,10 +150,10 @@ class PatternFunction final : public TextFunction {
       if (!converted) return false;
       text = *converted;
     }
-    if (called_ == Function::PatternReplaced) return replace(call, row, text, is_ascii, data);
-    const Found found = find(text, is_ascii, 0, data);
+    if (called_ == Function::PatternReplaced) return replace(call, row, text, is_ascii, match);
+    const Found found = find(text, is_ascii, 0, match);
     if (found == Found::Unknown) return false;
-    const auto [begin, end] = found == Found::Yes ? place_of(data, 0) : std::pair<size_t, size_t>(0, 0);
+    const auto [begin, end] = found == Found::Yes ? match.place_of(0) : std::pair<size_t, size_t>(0, 0);
     switch (called_) {
       case Function::MatchesPattern:
         call.to.integers[row] = found == Found::Yes ? 1 : 0;
@@ -162,23 +171,24 @@ class PatternFunction final : public TextFunction {
     }
   }
 
-  bool replace(const FunctionCall& call, uint32_t row, ByteView text, bool is_ascii,
-               pcre2_match_data& data) const {
+  bool replace(const FunctionCall& call, uint32_t row, ByteView text, bool is_ascii, Match& match) const {
     const ByteView replacement = call.input(1).texts[row];
     if (!is_binary_ && !is_ascii_text(replacement) &&
         (!has_plain_bytes(replacement) || !is_well_formed_utf8(replacement)))
       return false;
-    std::string made;
+    std::string& made = match.made;
+    made.clear();
     size_t done = 0;
-    for (;;) {
-      const Found found = find(text, is_ascii, done, data);
+    // A pattern that is compiled finds nothing behind the text.
+    while (done == 0 || done < text.size() || !is_compiled_for(text)) {
+      const Found found = find(text, is_ascii, done, match);
       if (found == Found::Unknown) return false;
-      const auto [begin, end] = found == Found::Yes ? place_of(data, 0) : std::pair<size_t, size_t>(0, 0);
+      const auto [begin, end] = found == Found::Yes ? match.place_of(0) : std::pair<size_t, size_t>(0, 0);
       // The server ends with a match of nothing.
       if (begin == end) break;
       if (begin < done || end < begin) return false;
       made += text.substr(done, begin - done);
-      if (!append_replacement(text, replacement, data, made)) return false;
+      if (!append_replacement(text, replacement, match)) return false;
       done = end;
     }
     if (done == 0) {
@@ -195,8 +205,8 @@ class PatternFunction final : public TextFunction {
   }
 
   /// \0 to \9 stand for what groups have matched, and a backslash before another character for that one.
-  static bool append_replacement(ByteView text, ByteView replacement, pcre2_match_data& data,
-                                 std::string& to) {
+  static bool append_replacement(ByteView text, ByteView replacement, Match& match) {
+    std::string& to = match.made;
     for (size_t at = 0; at < replacement.size(); ++at) {
       if (replacement[at] != '\\') {
         to += replacement[at];
@@ -209,8 +219,8 @@ class PatternFunction final : public TextFunction {
         continue;
       }
       const auto group = static_cast<uint32_t>(next - '0');
-      if (group >= pcre2_get_ovector_count(&data)) continue;
-      const auto [begin, end] = place_of(data, group);
+      if (group >= pcre2_get_ovector_count(match.data.get())) continue;
+      const auto [begin, end] = match.place_of(group);
       // It took no part.
       if (begin == PCRE2_UNSET) continue;
       if (end < begin) return false;
@@ -225,8 +235,8 @@ class PatternFunction final : public TextFunction {
   unsigned char last_byte_ = any_byte;
   const Collation* collation_ = nullptr;
   PatternCode code_;
-  /// Of a pattern that is compiled for the processor.
-  std::optional<PatternSteps> steps_;
+  /// Of what is compiled for the processor: texts of so many bytes. Nothing: it is not compiled.
+  std::optional<uint64_t> most_compiled_;
 };
 
 }  // namespace

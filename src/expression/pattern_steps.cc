@@ -166,6 +166,16 @@ double PatternSteps::of(uint64_t bytes) const {
   return factor * std::pow(static_cast<double>(bytes) + 1, degree);
 }
 
+std::optional<uint64_t> PatternSteps::most_bytes(double steps) const {
+  if (of(0) > steps) return std::nullopt;
+  uint64_t low = 0, above = uint64_t{1} << 32;
+  while (low + 1 < above) {
+    const uint64_t middle = low + (above - low) / 2;
+    (of(middle) > steps ? above : low) = middle;
+  }
+  return low;
+}
+
 std::optional<PatternSteps> pattern_steps(std::string_view pattern) {
   constexpr std::string_view any_case = "(?i)";
   if (pattern.starts_with(any_case)) pattern.remove_prefix(any_case.size());

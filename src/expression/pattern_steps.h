@@ -15,6 +15,8 @@ struct PatternSteps {
   unsigned degree = 0;
 
   double of(uint64_t bytes) const;
+  /// The longest text, in bytes, that takes at most so many. Nothing: even an empty one may take more.
+  std::optional<uint64_t> most_bytes(double steps) const;
 };
 
 /// Of a pattern in Perl's syntax without options. Nothing: there is no bound, or it is not known.

@@ -35,6 +35,17 @@ TEST(PatternStepsTest, AreMoreOfALongerText) {
   EXPECT_GE(steps.of(0), 4);
   EXPECT_GE(steps.of(1000), 1000.0 * 1000);
   EXPECT_LT(steps.of(100), 10'000'000);
+  for (const char* const pattern : {"a", "a*", "a*b*", "https?://([^/]+)/.*", "a*b*c*d*e*f*"}) {
+    const auto each = pattern_steps(pattern).value();
+    const auto most = each.most_bytes(5e6);
+    ASSERT_TRUE(most) << pattern;
+    EXPECT_LE(each.of(*most), 5e6) << pattern;
+    if (each.degree != 0) {
+      EXPECT_GT(each.of(*most + 1), 5e6) << pattern;
+    }
+  }
+  EXPECT_GE(pattern_steps("a").value().most_bytes(5e6), 1'000'000'000U);
+  EXPECT_FALSE(steps.most_bytes(1));
 }
 
 }  // namespace
