@@ -129,7 +129,7 @@ std::optional<GroupBlock::Counted> AggregateTranslator::summed_number(Item& argu
   const bool is_rounded = hidden_ == HiddenDigits::Rounded;
   const auto summand = rows_.compute(argument, is_rounded ? ServerValue::Exact : ServerValue::Summand);
   // How many digits there are is known of numbers that are computed here.
-  if (!summand || !block_.computed[summand->number].number) return std::nullopt;
+  if (!summand || !block_.computed[summand->number].value) return std::nullopt;
   sums_hidden_digits_ |= !is_rounded;
   return counted(kind, *summand);
 }

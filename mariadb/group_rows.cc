@@ -72,11 +72,10 @@ void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
   for (const Field* field : fields_)
     kept_fields_.push_back(field == nullptr ? KeptField() : KeptField(*field));
   for (RowExpression& expression : block_.computed) {
-    if (!expression.is_moment || expression.kind != ServerValue::Image ||
+    if (!expression.is_moment() || expression.kind != ServerValue::Image ||
         MomentFormat::of(*fields_[expression.output]))
       continue;
-    expression.number.reset();
-    expression.is_moment = false;
+    expression.value.reset();
   }
 }
 
@@ -204,7 +203,7 @@ bool GroupRows::begins_again(const Result<bool>& found) {
 /// server evaluates must not warn twice.
 bool GroupRows::must_ask_own_keys() const {
   if (block_.order.empty() || block_.rolls_up || !block_.host_order.empty()) return true;
-  const auto is_by_server = [](const RowExpression& expression) { return !expression.number; };
+  const auto is_by_server = [](const RowExpression& expression) { return !expression.value; };
   return block_.has_conditions_of_server() || std::ranges::any_of(block_.computed, is_by_server);
 }
 
@@ -378,22 +377,22 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
     kept_fields_[place].write(value);
     return;
   }
-  if (expression.is_moment) {
+  if (expression.is_moment()) {
     const int64_t moment = native_signed(value.integer, sizeof(int64_t));
     kept_fields_[place].write(Value::of(MomentFormat::of(field)->stored(moment)));
     return;
   }
-  const ScanColumn column = column_of_number(expression, *block_.values);
+  const ScanColumn column = column_of_number(expression);
   if (!column.integer) {
     my_decimal decimal;
-    decimal_of(native_number(value.bytes), expression.number->scale, decimal);
+    decimal_of(native_number(value.bytes), expression.value->type().scale, decimal);
     field.store_decimal(&decimal);
   } else if (column.type == Type::Double) {
     field.store(native_double(value.integer));
   } else if (column.type == Type::Unsigned) {
     field.store(static_cast<longlong>(value.integer), true);
   } else {
-    store_scaled_number(native_signed(value.integer, sizeof(int64_t)), expression.number->scale, field);
+    store_scaled_number(native_signed(value.integer, sizeof(int64_t)), expression.value->type().scale, field);
   }
 }
 
@@ -443,7 +442,7 @@ bool GroupRows::is_number(const RowColumn& column) const {
         block_.columns.numbers()[column.number]);
   }
   const RowExpression& expression = block_.computed[column.number];
-  if (is_number_by_program(expression)) return column_of_number(expression, *block_.values).integer;
+  if (is_number_by_program(expression)) return column_of_number(expression).integer;
   return kept_fields_[expression.output].format().kind <= FieldFormat::Kind::BigEndian;
 }
 
@@ -472,8 +471,8 @@ void GroupRows::store_variance(const GroupOutput& output, const AggregateResult&
 
 /// As results have them.
 bool GroupRows::has_huge_sums(const RowExpression& expression) const {
-  if (expression.number) {
-    const ScanColumn column = column_of_number(expression, *block_.values);
+  if (expression.value) {
+    const ScanColumn column = column_of_number(expression);
     return column.may_be_huge || (!column.integer && column.width == sizeof(HugeInteger));
   }
   return is_huge_summand(*expression.item, expression.decimals());

@@ -53,7 +53,7 @@ class GroupRows {
   bool mark_read(Item& item, std::vector<bool>& read) const;
   /// Else it is what a field of the server's has.
   bool is_number_by_program(const RowExpression& expression) const {
-    return expression.number && block_.values->kind(expression.number->result) != ValueKind::Text;
+    return expression.value && (*expression.value)->values != ValueKind::Text;
   }
   /// A mean with all its digits: the sum and the count.
   void store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count, Field& field) const;

@@ -105,8 +105,7 @@ std::optional<JoinRange> range_of_pairs(const std::vector<Item*>& conditions, co
   std::vector<BoundedItem> numbers = bounded_items(conditions, build.tables(), probe.tables(), *sources);
   std::erase_if(numbers, [&](const BoundedItem& each) {
     ScanColumns columns(sources);
-    Program of_probe, of_build;
-    return !each.compared || !each.registers(columns, of_build, of_probe);
+    return !each.compared || !each.numbers(columns);
   });
   if (numbers.empty()) return std::nullopt;
   const auto both = std::ranges::find_if(numbers, &BoundedItem::has_both);
@@ -119,14 +118,14 @@ std::optional<JoinRange> range_of_pairs(const std::vector<Item*>& conditions, co
 }
 
 /// Where the number is not known, the greatest or the least one, which leaves the pair to the conditions.
-Program::Register widened(Program& program, Program::Register number, bool is_huge, bool to_greatest) {
-  if (program.kind(number) != Program::Kind::Integer || !(is_huge || program.may_fail())) return number;
+Expression widened(const Expression& number, bool is_huge, bool to_greatest) {
+  Program alone;
+  alone.add(number);
+  if (number->values != ValueKind::Integer || !(is_huge || alone.may_fail())) return number;
   const int64_t widest =
       to_greatest ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
-  const Program::Register narrow =
-      program.call(Function::InRange, std::array{number}, {.range = NumberRange::Signed});
-  const std::array<Program::Register, 2> inputs{narrow, program.constant(widest)};
-  return program.call(Function::Otherwise, inputs);
+  const Expression narrow = Expression::call(Function::InRange, {number}, {.range = NumberRange::Signed});
+  return Expression::call(Function::Otherwise, {narrow, Expression::constant(widest)});
 }
 
 }  // namespace
@@ -138,32 +137,28 @@ std::vector<BoundedItem> bounded_items(const std::vector<Item*>& conditions, uin
   return items.take();
 }
 
-std::optional<std::vector<Program::Register>> BoundedItem::registers(ScanColumns& columns, Program& of_item,
-                                                                     Program& of_bounds) const {
-  std::vector<NumberTranslator::Compared> items{{item, &of_item}};
+std::optional<std::vector<Expression>> BoundedItem::numbers(ScanColumns& columns) const {
+  std::vector<Item*> items{item};
   for (Item* const bound : {least, greatest}) {
-    if (bound != nullptr) items.push_back({bound, &of_bounds});
+    if (bound != nullptr) items.push_back(bound);
   }
-  auto found = compared ? NumberTranslator::compared_numbers(*compared, items, columns) : std::nullopt;
+  auto found = compared ? ExpressionTranslator(columns).compared_numbers(*compared, items) : std::nullopt;
   if (!found || (has_both() && found->are_huge)) return std::nullopt;
-  const bool is_huge = found->are_huge;
-  std::vector<Program::Register>* const numbers = &found->registers;
-  if (least != nullptr) (*numbers)[1] = widened(of_bounds, (*numbers)[1], is_huge, /*to_greatest=*/false);
-  if (greatest != nullptr)
-    numbers->back() = widened(of_bounds, numbers->back(), is_huge, /*to_greatest=*/true);
-  if (!has_both()) numbers->front() = widened(of_item, numbers->front(), is_huge, least != nullptr);
-  return *numbers;
+  std::vector<Expression>& numbers = found->numbers;
+  if (least != nullptr) numbers[1] = widened(numbers[1], found->are_huge, /*to_greatest=*/false);
+  if (greatest != nullptr) numbers.back() = widened(numbers.back(), found->are_huge, /*to_greatest=*/true);
+  if (!has_both()) numbers.front() = widened(numbers.front(), found->are_huge, least != nullptr);
+  return std::move(numbers);
 }
 
-std::optional<JoinRange::Registers> JoinRange::registers(ScanColumns& columns, Program& of_probe,
-                                                         Program& of_build) const {
-  const auto of_number = number.registers(columns, of_build, of_probe);
+std::optional<JoinRange::Numbers> JoinRange::numbers(ScanColumns& columns) const {
+  const auto of_number = number.numbers(columns);
   if (!of_number) return std::nullopt;
-  Registers found{.number = of_number->front()};
+  Numbers found{.number = of_number->front(), .least = {}, .greatest = {}};
   if (number.least != nullptr) found.least = (*of_number)[1];
   if (number.greatest != nullptr) found.greatest = of_number->back();
   if (end) {
-    const auto of_end = end->registers(columns, of_build, of_probe);
+    const auto of_end = end->numbers(columns);
     if (!of_end) return std::nullopt;
     found.end = of_end->front();
     found.least = of_end->back();

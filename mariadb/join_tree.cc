@@ -11,7 +11,7 @@
 #include "pushdown_warnings.h"
 #include "record.h"
 #include "row_block.h"
-#include "select_numbers.h"
+#include "select_expressions.h"
 #include "select_server.h"
 #include "statement_items.h"
 
@@ -350,9 +350,8 @@ std::optional<JoinKey> key_of_values(Item_bool_func2& equal,
   if (tables[0] == tables[1] || !is_function_of_row(equal, *sources) || may_name_rows(equal))
     return std::nullopt;
   ScanColumns columns(sources);
-  Program one, other;
   JoinKey key{.one = fields[0], .other = fields[1], .computed = &equal};
-  if (NumberTranslator::equal_sides(equal, columns, one, other)) return key;
+  if (ExpressionTranslator(columns).equal_sides(equal)) return key;
   key.by_server = true;
   const bool has_columns = std::ranges::all_of(columns_read_by(equal), [&](Item_field* column) {
     return columns.stored_field_of(*column) != nullptr;

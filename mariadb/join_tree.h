@@ -10,7 +10,7 @@
 #include "pushdown.h"
 #include "query/join/join_again.h"
 #include "query/join/join_plan.h"
-#include "select_numbers.h"
+#include "select_expressions.h"
 #include "select_outcome.h"
 #include "source_tables.h"
 // clang-format off
@@ -40,9 +40,8 @@ struct BoundedItem {
   Item* condition = nullptr;                   // the last one of those that say so
 
   bool has_both() const { return least != nullptr && greatest != nullptr; }
-  /// What computes the item and its bounds, those that there are, as numbers. Nothing: they are not computed.
-  std::optional<std::vector<Program::Register>> registers(ScanColumns& columns, Program& of_item,
-                                                          Program& of_bounds) const;
+  /// The item and its bounds, those that there are, as numbers. Nothing: they are not computed.
+  std::optional<std::vector<Expression>> numbers(ScanColumns& columns) const;
 };
 
 /// What conditions say of items of the tables `of`, given rows of the tables `by` (join_range.cc). A bit for
@@ -58,11 +57,12 @@ struct JoinRange {
 
   /// Whether few rows are left by it.
   bool is_narrow() const { return end || number.has_both(); }
-  struct Registers {
-    Program::Register number = Program::none, end = Program::none;      // of rows of `build`
-    Program::Register least = Program::none, greatest = Program::none;  // of `probe`
+  struct Numbers {
+    Expression number;                          // of rows of `build`
+    std::optional<Expression> end = {};         // the same
+    std::optional<Expression> least, greatest;  // of `probe`
   };
-  std::optional<Registers> registers(ScanColumns& columns, Program& of_probe, Program& of_build) const;
+  std::optional<Numbers> numbers(ScanColumns& columns) const;
 };
 
 /// A table, or two sides that are joined: rows of `probe` are looked up in those of `build`.

@@ -27,7 +27,7 @@ bool takes_many_rows(const RowBlock& block) {
 Item* text_of_rows(const RowBlock& block, const RowColumn& column) {
   if (!column.computed) return nullptr;
   const RowExpression& expression = block.computed[column.number];
-  if (expression.number || expression.item->cmp_type() != STRING_RESULT) return nullptr;
+  if (expression.value || expression.item->cmp_type() != STRING_RESULT) return nullptr;
   // Bytes are compared at once, weights of characters one by one, as in the server.
   if ((expression.item->collation.collation->state & MY_CS_BINSORT) != 0) return nullptr;
   const auto read = columns_read_by(*expression.item);

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "collation.h"
+#include "expression/exact_numbers.h"
 #include "item_parts.h"
 #include "pushdown_leaf.h"
 #include "pushdown_warnings.h"
@@ -295,20 +296,19 @@ bool RowTranslator::can_be_evaluated(Item& item) {
 }
 
 unsigned RowExpression::decimals() const {
-  return kind == ServerValue::Summand && number ? number->scale : decimals_of(*item);
+  return kind == ServerValue::Summand && value ? value->type().scale : decimals_of(*item);
 }
 
-ScanColumn column_of_number(const RowExpression& expression, const Program& program) {
-  constexpr unsigned most_narrow_digits = 18;
-  const Number& number = *expression.number;
+ScanColumn column_of_number(const RowExpression& expression) {
+  const ValueType& type = expression.value->type();
   const Item& item = *expression.item;
   ScanColumn column{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
-  if (expression.is_moment) return column;
-  if (program.kind(number.result) == ValueKind::Real) {
+  if (expression.is_moment()) return column;
+  if (expression.value->is_real()) {
     column.type = Type::Double;
   } else if (item.cmp_type() == INT_RESULT) {
     if (item.unsigned_flag) column.type = Type::Unsigned;
-  } else if (number.whole_digits + number.scale > most_narrow_digits) {
+  } else if (type.whole_digits + type.scale > most_int64_digits) {
     column.may_be_huge = expression.kind == ServerValue::Summand || expression.kind == ServerValue::Presence;
     if (!column.may_be_huge) {
       column.integer = false;
@@ -332,43 +332,36 @@ bool stores_text_as_it_is(const Item& item) {
 
 }  // namespace
 
+/// The engine's number, where that is what the server's is.
+std::optional<Expression> RowTranslator::number_of(Item& item, ServerValue kind) {
+  const bool is_integer = item.cmp_type() == INT_RESULT, is_real = item.cmp_type() == REAL_RESULT;
+  if (kind == ServerValue::Bits && !is_integer) return std::nullopt;
+  if (kind == ServerValue::Image && is_rounded_when_stored(item)) return std::nullopt;
+  const auto number = ExpressionTranslator(block_.columns).number(item);
+  if (!number || number->is_real() != is_real) return std::nullopt;
+  if (kind == ServerValue::Real) return as_real(*number);
+  const bool keeps_digits = kind == ServerValue::Summand || kind == ServerValue::Presence;
+  if (is_real || (keeps_digits && number->type().scale >= decimals_of(item))) return number;
+  return rounded_to(*number, decimals_of(item));
+}
+
+std::optional<Expression> RowTranslator::value_of(Item& item, ServerValue kind) {
+  if (is_number(item)) return number_of(item, kind);
+  const bool as_field = kind == ServerValue::Presence || kind == ServerValue::Image;
+  if ((as_field || kind == ServerValue::Text) && (stores_text_as_it_is(item) || is_json_extract(item)))
+    return ExpressionTranslator(block_.columns).text(item);
+  return as_field || kind == ServerValue::Time ? ExpressionTranslator(block_.columns).moment_as_value(item)
+                                               : std::nullopt;
+}
+
 std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {
   if (!can_be_evaluated(item)) return std::nullopt;
-  RowExpression expression{.item = &item, .number = std::nullopt, .kind = kind};
-  if (is_number(item) && !(kind == ServerValue::Image && is_rounded_when_stored(item))) {
-    const Program program = *block_.values;
-    NumberTranslator numbers(block_.columns, *block_.values);
-    expression.number = numbers.number(item);
-    const bool real =
-        expression.number && block_.values->kind(expression.number->result) == Program::Kind::Real;
-    const bool keeps_digits = kind == ServerValue::Summand || kind == ServerValue::Presence;
-    // The engine's number is to be what the server's is.
-    if (expression.number && (real != (item.cmp_type() == REAL_RESULT) ||
-                              (kind == ServerValue::Bits && item.cmp_type() != INT_RESULT))) {
-      expression.number.reset();
-    } else if (expression.number && kind == ServerValue::Real && !real) {
-      expression.number = numbers.real(*expression.number);
-    } else if (expression.number && !real &&
-               (!keeps_digits || expression.number->scale < decimals_of(item))) {
-      expression.number = numbers.to_decimals(*expression.number, decimals_of(item));
-    }
-    if (!expression.number) {
-      *block_.values = program;
-    }
-  } else if ((kind == ServerValue::Presence || kind == ServerValue::Text || kind == ServerValue::Image) &&
-             (stores_text_as_it_is(item) || is_json_extract(item))) {
-    if (const auto text = NumberTranslator(block_.columns, *block_.values).text(item))
-      expression.number = Number{*text, 0};
-  } else if (kind == ServerValue::Presence || kind == ServerValue::Time || kind == ServerValue::Image) {
-    const auto moment = NumberTranslator(block_.columns, *block_.values).moment_as_value(item);
-    if (moment) expression.number = Number{*moment, 0};
-    expression.is_moment = moment.has_value();
-  }
+  RowExpression expression{.item = &item, .value = value_of(item, kind), .kind = kind};
+  if (expression.value) expression.result = block_.values->add(*expression.value);
   // What is stored in a field is the field's own; and of what warns the server does so each time.
   const bool is_own = kind == ServerValue::Image || may_warn(thd_, item);
   const auto same = std::ranges::find_if(block_.computed, [&](const RowExpression& other) {
-    return !is_own && kind == other.kind && expression.number.has_value() && other.number.has_value() &&
-           expression.number->result == other.number->result;
+    return !is_own && kind == other.kind && expression.value.has_value() && expression.result == other.result;
   });
   if (same != block_.computed.end())
     return RowColumn{.computed = true, .number = static_cast<size_t>(same - block_.computed.begin())};
@@ -392,22 +385,19 @@ std::optional<RowColumn> RowTranslator::sortable(Item& item) {
 
 /// The part that is in the way; null: none is.
 Item* RowTranslator::take_parts(RowBlock::Conditions& conditions) {
-  NumberTranslator numbers(block_.columns, *conditions.program);
+  ExpressionTranslator translator(block_.columns);
   bool warned = false;
   for (Item* part : conditions.all) {
     if (!can_be_evaluated(*part)) return part;
     // In another tree of joins, only a key may have read them.
     for (const uint16_t position : positions_read_by(*part)) std::erase(block_.only_for_keys, position);
     // What stands behind a part that may warn of a row must not take the row away before.
-    const auto condition = warned ? std::nullopt : numbers.condition(*part);
+    const auto condition = warned ? std::nullopt : translator.condition(*part);
     if (!condition) {
       conditions.evaluated.push_back(part);
       warned = warned || may_warn(thd_, *part);
-    } else if (!conditions.passes) {
-      conditions.passes = condition;
     } else {
-      const std::array<Program::Register, 2> both{*conditions.passes, *condition};
-      conditions.passes = conditions.program->call(Function::And, both);
+      conditions.add(*condition);
     }
   }
   return nullptr;
@@ -439,13 +429,9 @@ void RowTranslator::take_last(RowBlock::Conditions& conditions) {
       continue;
     }
     block_.rest.all.push_back(part);
-    const auto condition = NumberTranslator(block_.columns, *conditions.program).condition(*part);
-    if (!condition) continue;
-    Program& program = *conditions.program;
-    const std::array<Program::Register, 2> or_true{*condition, program.constant(int64_t{1})};
-    const Program::Register may_hold = program.call(Function::Otherwise, or_true);
-    const std::array<Program::Register, 2> both{conditions.passes.value_or(may_hold), may_hold};
-    conditions.passes = program.call(Function::And, both);
+    const auto condition = ExpressionTranslator(block_.columns).condition(*part);
+    if (condition)
+      conditions.add(Expression::call(Function::Otherwise, {*condition, Expression::constant(int64_t{1})}));
   }
   conditions.all = std::move(others);
 }
@@ -531,10 +517,8 @@ uint16_t RowTranslator::position_of_key(PlainField field) {
 RowBlock::Join::ComputedKey RowTranslator::computed_key(const JoinKey& key, RowBlock::Join& to) {
   const size_t before = block_.columns.numbers().size();
   auto& equality = static_cast<Item_bool_func2&>(*key.computed);
-  Program &of_first = key.is_turned ? *to.build_values : *to.probe_values,
-          &of_second = key.is_turned ? *to.probe_values : *to.build_values;
   const bool evaluated = can_be_evaluated(equality);
-  const auto sides = NumberTranslator::equal_sides(equality, block_.columns, of_first, of_second);
+  const auto sides = ExpressionTranslator(block_.columns).equal_sides(equality);
   const auto by_server = EqualValues::of(equality);
   HAILSTONE_CHECK(evaluated && (sides || by_server), "a join's key is not computed as it was before");
   for (size_t position = before; position < block_.columns.numbers().size(); ++position)
@@ -542,8 +526,8 @@ RowBlock::Join::ComputedKey RowTranslator::computed_key(const JoinKey& key, RowB
   Item &first = *equality.arguments()[0], &second = *equality.arguments()[1];
   Program::Register probe = Program::none, build = Program::none;
   if (sides) {
-    probe = key.is_turned ? sides->second : sides->first;
-    build = key.is_turned ? sides->first : sides->second;
+    probe = to.probe_values->add(key.is_turned ? sides->second : sides->first);
+    build = to.build_values->add(key.is_turned ? sides->first : sides->second);
   }
   return {.condition = &equality,
           .probe = probe,
@@ -590,13 +574,16 @@ void RowTranslator::take_keys(const JoinNode& node, RowBlock::Join& to) {
 /// Of columns that its conditions read anyway: so rows have the same ones, whatever the tree of joins.
 void RowTranslator::take_range(const JoinRange& range, RowBlock::Join& to) {
   ScanColumns columns = block_.columns;
-  Program of_probe, of_build;
-  const auto registers = range.registers(columns, of_probe, of_build);
-  if (!registers || columns.numbers().size() != block_.columns.numbers().size()) return;
+  const auto numbers = range.numbers(columns);
+  if (!numbers || columns.numbers().size() != block_.columns.numbers().size()) return;
   block_.columns = std::move(columns);
-  *to.probe_values = std::move(of_probe);
-  *to.build_values = std::move(of_build);
-  to.range = registers;
+  const auto added = [](Program& program, const std::optional<Expression>& number) {
+    return number ? program.add(*number) : Program::none;
+  };
+  to.range = RowBlock::Join::Range{.number = added(*to.build_values, numbers->number),
+                                   .end = added(*to.build_values, numbers->end),
+                                   .least = added(*to.probe_values, numbers->least),
+                                   .greatest = added(*to.probe_values, numbers->greatest)};
 }
 
 std::vector<uint16_t> RowBlock::positions_of(const std::vector<const Field*>& fields) const {
@@ -664,8 +651,8 @@ OperatorPlan RowBlock::source_plan() const {
 }
 
 OperatorPlan RowBlock::row_plan() const {
-  const auto by_server = static_cast<size_t>(std::ranges::count_if(
-      computed, [](const RowExpression& expression) { return !expression.number.has_value(); }));
+  const auto by_server = static_cast<size_t>(
+      std::ranges::count_if(computed, [](const RowExpression& expression) { return !expression.value; }));
   OperatorPlan plan = source_plan();
   std::ranges::reverse(plan);
   const uint64_t rows = plan.back().rows;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "equal_values.h"
+#include "expression/conditions.h"
 #include "join_tree.h"
 #include "join_watch.h"
 #include "operator_plan.h"
@@ -19,7 +20,7 @@
 #include "pushdown.h"
 #include "query/computed_rows.h"
 #include "query/join/hash_join.h"
-#include "select_numbers.h"
+#include "select_expressions.h"
 #include "select_outcome.h"
 #include "select_server.h"
 // clang-format off
@@ -45,19 +46,21 @@ struct BlockStatement {
 /// Something that is computed of each row.
 struct RowExpression {
   Item* item = nullptr;
-  /// In the block's program, a number, a text or a moment; without one the server evaluates the item.
-  std::optional<Number> number;
-  bool is_moment = false;
+  /// A number, a text or a moment, in a register of the block's program; without one the server evaluates the
+  /// item.
+  std::optional<Expression> value = {};
+  Program::Register result = Program::none;
   ServerValue kind = ServerValue::Presence;  // as what, when the server does
   static constexpr size_t none = ~size_t{0};
   size_t output = none;  // Image: whose field it is stored in
 
+  bool is_moment() const { return value && value->type().kind == ValueType::Kind::Moment; }
   /// Of a number: the digits behind its point that are computed.
   unsigned decimals() const;
 };
 
 /// What the column of a number has that the block's program computes.
-ScanColumn column_of_number(const RowExpression& expression, const Program& program);
+ScanColumn column_of_number(const RowExpression& expression);
 
 /// A column of the rows: of the scan, or computed.
 struct RowColumn {
@@ -75,6 +78,13 @@ struct RowBlock {
     std::vector<Item*> evaluated = {};  // of these, those that only the server evaluates
     std::shared_ptr<Program> program = std::make_shared<Program>();
     std::optional<Program::Register> passes = {};  // of the program, for the others
+    std::optional<Expression> computed = {};       // the same
+
+    /// One more that a program computes.
+    void add(const Expression& condition) {
+      computed = united(Function::And, computed, condition);
+      passes = program->add(*computed);
+    }
   };
   /// A table, or two sides that are joined.
   struct Join {
@@ -98,7 +108,11 @@ struct RowBlock {
       Item& side(bool of_build) const { return *condition->arguments()[of_build != is_turned ? 1 : 0]; }
     };
     std::vector<ComputedKey> computed_keys = {};
-    std::optional<JoinRange::Registers> range = {};  // of the same programs
+    struct Range {
+      Program::Register number = Program::none, end = Program::none;      // of build_values
+      Program::Register least = Program::none, greatest = Program::none;  // of probe_values
+    };
+    std::optional<Range> range = {};
     std::shared_ptr<Program> probe_values = std::make_shared<Program>(),
                              build_values = std::make_shared<Program>();
     Conditions on = {};     // of pairs
@@ -224,6 +238,8 @@ class RowTranslator {
   Item* take_joins(const JoinNode& tree);
 
  private:
+  std::optional<Expression> number_of(Item& item, ServerValue kind);
+  std::optional<Expression> value_of(Item& item, ServerValue kind);
   Item* take_parts(RowBlock::Conditions& conditions);
   void take_last(RowBlock::Conditions& conditions);
   Item* take_node(const JoinNode& node, RowBlock::Join& to);

@@ -45,7 +45,7 @@ std::vector<uint16_t> RowBlock::scanned_columns() const {
   };
   if (join != nullptr) add_side(add_side, *join);
   for (const RowExpression& expression : computed) {
-    if (!expression.number) add(*expression.item);
+    if (!expression.value) add(*expression.item);
   }
   return columns.numbers_without_unread(read);
 }
@@ -64,19 +64,19 @@ class RowBlock::Opening {
       ServerExpressions::Value value{.item = expression.item,
                                      .kind = expression.kind,
                                      .field = field,
-                                     .is_moment = expression.is_moment,
+                                     .is_moment = expression.is_moment(),
                                      .decimals = expression.decimals()};
       Computation::Column column;
-      if (expression.number) {
+      if (expression.value) {
         computation.values = block_.values;
-        column.result = expression.number->result;
-        if (block_.values->kind(column.result) == ValueKind::Text) {
+        column.result = expression.result;
+        if ((*expression.value)->values == ValueKind::Text) {
           // Of a presence, there is the text itself.
           if (value.kind == ServerValue::Presence) value.kind = ServerValue::Text;
           HAILSTONE_ASSIGN(column.type, ServerExpressions::type_of(value));
         } else {
-          column.type = column_of_number(expression, *block_.values);
-          if (!expression.is_moment) {
+          column.type = column_of_number(expression);
+          if (!expression.is_moment()) {
             value.kind = kind_of_column(column.type, expression);
             value.field = nullptr;
           }

@@ -1,4 +1,4 @@
-// JSON in programs: what documents have at constant paths, and JSON texts without their quotes.
+// JSON in expressions: what documents have at constant paths, and JSON texts without their quotes.
 #include <array>
 #include <typeinfo>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "collation.h"
 #include "documents.h"
 #include "item_parts.h"
-#include "select_numbers.h"
+#include "select_expressions.h"
 #include "text_charsets.h"
 // clang-format off
 #include <item_jsonfunc.h>
@@ -15,7 +15,7 @@
 
 namespace hailstone {
 
-std::optional<Program::Register> NumberTranslator::of_document(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::of_document(Item_func& function) {
   const std::type_info& type = typeid(function);
   Item& document = *function.arguments()[0];
   // A column of documents is one of texts.
@@ -48,15 +48,15 @@ std::optional<Program::Register> NumberTranslator::of_document(Item_func& functi
   return input ? std::optional(document_call(called, *input, std::move(of_texts))) : std::nullopt;
 }
 
-Program::Register NumberTranslator::document_call(Function called, Register input,
-                                                  std::shared_ptr<const TextFunction> of_texts) {
-  return program_.call(
-      called, std::array{input},
+Expression ExpressionTranslator::document_call(Function called, const Expression& input,
+                                               std::shared_ptr<const TextFunction> of_texts) const {
+  return Expression::call(
+      called, {input},
       {.most_bytes = columns_.sources().thd().variables.max_allowed_packet, .of_texts = std::move(of_texts)});
 }
 
 /// The server compares a string of the document without its quotes.
-std::optional<Program::Register> NumberTranslator::document_comparison(Item_func& function, Function called) {
+std::optional<Expression> ExpressionTranslator::document_comparison(Item_func& function, Function called) {
   Item& first = *function.arguments()[0];
   Item& second = *function.arguments()[1];
   const bool is_first = is_json_extract(first);
@@ -74,9 +74,10 @@ std::optional<Program::Register> NumberTranslator::document_comparison(Item_func
   const auto input = translate_text(document, *charset);
   const auto text = translate_text(other, *charset);
   if (collation == nullptr || !input || !text) return std::nullopt;
-  const Register unquoted = document_call(Function::PartOfDocument, *input, unquoted_texts(charset, charset));
+  const Expression unquoted =
+      document_call(Function::PartOfDocument, *input, unquoted_texts(charset, charset));
   // The server asks for the document first, wherever it stands.
-  return program_.call(called, std::array{unquoted, *text}, {.collation = collation});
+  return Expression::call(called, {unquoted, *text}, {.collation = collation});
 }
 
 }  // namespace hailstone

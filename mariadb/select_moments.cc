@@ -1,4 +1,4 @@
-// Days and times in programs, as moments (expression/moment.h): columns, constants, and functions of
+// Days and times in expressions, as moments (expression/moment.h): columns, constants, and functions of
 // them. Of a day that is none, or a result that leaves the calendar, the server is asked, which then warns.
 #include <algorithm>
 #include <array>
@@ -7,11 +7,12 @@
 #include <typeinfo>
 #include <utility>
 
+#include "expression/conditions.h"
 #include "expression/moment.h"
 #include "expression/span.h"
 #include "raised_conditions.h"
+#include "select_expressions.h"
 #include "select_functions.h"
-#include "select_numbers.h"
 #include "statement_items.h"
 // clang-format off
 #include <item_timefunc.h>
@@ -169,6 +170,10 @@ std::optional<MomentPart> part_of(Item_func& function) {
   return found == names.end() ? std::nullopt : std::optional(found->second);
 }
 
+Expression part_called(std::shared_ptr<const NumberFunction> part, const Expression& moment) {
+  return Expression::call(Function::PartOfMoment, {moment}, {.of_numbers = std::move(part)});
+}
+
 /// As the text of an interval says it.
 std::optional<int64_t> whole_number(std::string_view text) {
   int64_t number = 0;
@@ -178,14 +183,28 @@ std::optional<int64_t> whole_number(std::string_view text) {
 
 }  // namespace
 
-std::optional<Program::Register> NumberTranslator::moment(Item& item) {
+std::optional<Expression> ExpressionTranslator::moment(Item& item) {
+  const auto found = moment_of(item);
+  return found ? std::optional(found->as({.kind = ValueType::Kind::Moment})) : std::nullopt;
+}
+
+std::optional<Expression> ExpressionTranslator::moment_of_column(Item& item) {
+  const auto field = columns_.field_of(item);
+  if (!field) return std::nullopt;
+  auto moment = moment_of_time(*field);
+  const auto scanned = scan_column(**field);
+  if (moment == nullptr || !scanned) return std::nullopt;
+  return Expression::of_column(columns_.position_of(*field), *scanned, std::move(moment));
+}
+
+std::optional<Expression> ExpressionTranslator::moment_of(Item& item) {
   if (!is_moment(item)) return std::nullopt;
   Item& real = *item.real_item();
   if (real.type() == Item::FIELD_ITEM) return moment_of_column(real);
   if (real.const_item()) return moment_of_constant(real);
   if (real.type() == Item::CACHE_ITEM) {
     Item* const example = static_cast<Item_cache&>(real).get_example();
-    return example != nullptr ? moment(*example) : std::nullopt;
+    return example != nullptr ? moment_of(*example) : std::nullopt;
   }
   if (real.type() != Item::FUNC_ITEM) return std::nullopt;
   auto& function = static_cast<Item_func&>(real);
@@ -204,49 +223,50 @@ std::optional<Program::Register> NumberTranslator::moment(Item& item) {
   if (dynamic_cast<Item_date_typecast*>(&function) != nullptr) part = MomentPart::Midnight;
   if (!part) return std::nullopt;
   const auto of = moment(*function.arguments()[0]);
-  return of ? std::optional(program_.of_moments(part_of_moment(*part), *of)) : std::nullopt;
+  return of ? std::optional(part_called(part_of_moment(*part), *of)) : std::nullopt;
 }
 
 /// Of a day that is none, the server's modes say whether it is NULL.
-std::optional<Program::Register> NumberTranslator::whole_moment(Item& item) {
-  if (item.real_item()->type() == Item::NULL_ITEM) return program_.null(ValueKind::Integer);
+std::optional<Expression> ExpressionTranslator::whole_moment(Item& item) {
+  if (item.real_item()->type() == Item::NULL_ITEM) return Expression::null(ValueKind::Integer);
   const auto of = moment(item);
-  return of ? std::optional(program_.of_moments(part_of_moment(MomentPart::Whole), *of)) : std::nullopt;
+  return of ? std::optional(part_called(part_of_moment(MomentPart::Whole), *of)) : std::nullopt;
 }
 
-std::optional<Program::Register> NumberTranslator::chosen_moment(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::chosen_moment(Item_func& function) {
   const std::type_info& type = typeid(function);
   const auto result_of = [this](Item& argument) { return whole_moment(argument); };
   if (type == typeid(Item_func_case_searched) || type == typeid(Item_func_if))
-    return chosen(function, ValueKind::Integer, result_of);
+    return chosen_argument(function, ValueKind::Integer, result_of);
   if (type == typeid(Item_func_case_simple))
     return switched_by_value(function, ValueKind::Integer, result_of);
-  if (type == typeid(Item_func_min) || type == typeid(Item_func_max)) return extreme(function, result_of);
+  if (type == typeid(Item_func_min) || type == typeid(Item_func_max))
+    return extreme_argument(function, result_of);
   if (type == typeid(Item_func_nullif)) return null_if(function, ValueKind::Integer, result_of);
   return std::nullopt;
 }
 
-std::optional<Program::Register> NumberTranslator::moment_of_numbers(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::moment_of_numbers(Item_func& function) {
   const bool is_of_days = typeid(function) == typeid(Item_func_from_days);
   if (!is_of_days && typeid(function) != typeid(Item_func_makedate)) return std::nullopt;
-  std::vector<Register> inputs;
+  std::vector<Expression> inputs;
   for (uint i = 0; i < function.argument_count(); ++i) {
     const auto input = count(*function.arguments()[i]);
     if (!input) return std::nullopt;
     inputs.push_back(*input);
   }
-  return program_.call(Function::MomentOf, inputs,
-                       {.of_numbers = is_of_days ? day_of_number() : day_of_year_and_number()});
+  return Expression::call(Function::MomentOf, std::move(inputs),
+                          {.of_numbers = is_of_days ? day_of_number() : day_of_year_and_number()});
 }
 
-std::optional<Number> NumberTranslator::number_of_moment(Item& item) {
+std::optional<Expression> ExpressionTranslator::number_of_moment(Item& item) {
   const auto of = moment(item);
   if (!of) return std::nullopt;
   const MomentPart part = has_time(item) ? MomentPart::MomentNumber : MomentPart::DateNumber;
-  return Number{program_.of_moments(part_of_moment(part), *of), 0};
+  return part_called(part_of_moment(part), *of);
 }
 
-std::optional<Number> NumberTranslator::week(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::week(Item_func& function) {
   const std::type_info& type = typeid(function);
   const auto* const extract = dynamic_cast<Item_extract*>(&function);
   const bool is_part = extract != nullptr && extract->int_type == INTERVAL_WEEK;
@@ -262,51 +282,46 @@ std::optional<Number> NumberTranslator::week(Item_func& function) {
   constexpr unsigned of_other_year = 2;
   const auto of = moment_of_argument(*function.arguments()[0]);
   if (!of) return std::nullopt;
-  return Number{
-      program_.of_moments(
-          is_of_year ? year_and_week_of_moment({mode | of_other_year}) : week_of_moment({mode}), *of),
-      0};
+  return part_called(is_of_year ? year_and_week_of_moment({mode | of_other_year}) : week_of_moment({mode}),
+                     *of);
 }
 
-std::optional<Program::Register> NumberTranslator::moment_of_constant(Item& item) {
+std::optional<Expression> ExpressionTranslator::moment_of_constant(Item& item) {
   THD& thd = columns_.sources().thd();
   if (item.is_expensive() || item.with_subquery() || !item.can_eval_in_optimize() ||
       !has_silent_constants(thd, item))
     return std::nullopt;
   const auto constant = compared_constant(thd, item);
-  return constant ? program_.constant(*constant) : program_.null(Program::Kind::Integer);
+  return constant ? Expression::constant(*constant) : Expression::null(ValueKind::Integer);
 }
 
-std::optional<Program::Register> NumberTranslator::first_moment(Item_func& function) {
-  return first(function, [this](Item& argument) { return whole_moment(argument); });
+std::optional<Expression> ExpressionTranslator::first_moment(Item_func& function) {
+  return first_argument(function, [this](Item& argument) { return whole_moment(argument); });
 }
 
-std::optional<Program::Register> NumberTranslator::moved_moment(Item_date_add_interval& function) {
+std::optional<Expression> ExpressionTranslator::moved_moment(Item_date_add_interval& function) {
   const auto unit = unit_of(function.int_type);
   if (!unit) return std::nullopt;
   const auto from = moment(*function.arguments()[0]);
   if (!from) return std::nullopt;
   const auto by = units(*function.arguments()[1]);
   if (!by) return std::nullopt;
-  return program_.of_moments(Function::MomentAfter, moment_after(*unit, function.date_sub_interval), *from,
-                             *by);
+  return Expression::call(Function::MomentAfter, {*from, *by},
+                          {.of_numbers = moment_after(*unit, function.date_sub_interval)});
 }
 
-std::optional<Program::Register> NumberTranslator::units(Item& item) {
-  if (item.cmp_type() == INT_RESULT) {
-    const auto number = translate(item);
-    return number ? std::optional(number->result) : std::nullopt;
-  }
+std::optional<Expression> ExpressionTranslator::units(Item& item) {
+  if (item.cmp_type() == INT_RESULT) return translate(item);
   // INTERVAL '5' DAY
   if (item.cmp_type() != STRING_RESULT || !item.basic_const_item()) return std::nullopt;
   StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer;
   const String* const text = item.val_str(&buffer);
   if (text == nullptr || text->charset()->mbminlen != 1) return std::nullopt;
   const auto number = whole_number({text->ptr(), text->length()});
-  return number ? std::optional(program_.constant(*number)) : std::nullopt;
+  return number ? std::optional(Expression::constant(*number)) : std::nullopt;
 }
 
-std::optional<Program::Register> NumberTranslator::compared_moment(Item& item, const Type_handler& compared) {
+std::optional<Expression> ExpressionTranslator::compared_moment(Item& item, const Type_handler& compared) {
   if (item.cmp_type() != STRING_RESULT || !item.basic_const_item()) return moment(item);
   THD& thd = columns_.sources().thd();
   Item_cache* const converted = compared.Item_get_cache(&thd, &item);
@@ -315,69 +330,68 @@ std::optional<Program::Register> NumberTranslator::compared_moment(Item& item, c
   converted->setup(&thd, &item);
   const auto constant = compared_constant(thd, *converted);
   if (conditions.any()) return std::nullopt;
-  return constant ? program_.constant(*constant) : program_.null(Program::Kind::Integer);
+  return constant ? Expression::constant(*constant) : Expression::null(ValueKind::Integer);
 }
 
-std::optional<Program::Register> NumberTranslator::moment_of_argument(Item& item) {
+std::optional<Expression> ExpressionTranslator::moment_of_argument(Item& item) {
   if (item.cmp_type() != STRING_RESULT || !item.basic_const_item()) return moment(item);
   THD& thd = columns_.sources().thd();
   const RaisedConditions conditions(thd);
   MYSQL_TIME time;
   const bool is_null = item.get_date(&thd, &time, Datetime::Options(TIME_CONV_NONE, &thd));
   if (conditions.any() || is_null || time.time_type == MYSQL_TIMESTAMP_TIME) return std::nullopt;
-  return program_.constant(moment_at(time));
+  return Expression::constant(moment_at(time));
 }
 
-std::optional<Program::Register> NumberTranslator::between_moments(Item_func& function) {
-  std::array<Register, 3> inputs{};
-  for (size_t i = 0; i < inputs.size(); ++i) {
+std::optional<Expression> ExpressionTranslator::between_moments(Item_func& function) {
+  std::vector<Expression> inputs;
+  for (uint i = 0; i < function.argument_count(); ++i) {
     const auto input = moment(*function.arguments()[i]);
     if (!input) return std::nullopt;
-    inputs[i] = *input;
+    inputs.push_back(*input);
   }
-  const Register result = program_.call(Function::Between, inputs);
-  return static_cast<Item_func_between&>(function).negated ? call(Function::Not, {result}) : result;
+  return negated(Expression::call(Function::Between, std::move(inputs)),
+                 static_cast<Item_func_between&>(function).negated);
 }
 
-const Type_handler* NumberTranslator::compared_moments(const Item& first, const Item& second) {
+const Type_handler* ExpressionTranslator::compared_moments(const Item& first, const Item& second) {
   Type_handler_hybrid_field_type handler(first.type_handler());
   if (handler.aggregate_for_comparison(second.type_handler())) return nullptr;
   const Type_handler* const compared = handler.type_handler();
   return compared->cmp_type() == TIME_RESULT && compares_moments(*compared) ? compared : nullptr;
 }
 
-std::optional<Program::Register> NumberTranslator::equal_moments(Item& first, Item& second) {
+std::optional<Expression> ExpressionTranslator::equal_moments(Item& first, Item& second) {
   const Type_handler* const compared = compared_moments(first, second);
   if (compared == nullptr) return std::nullopt;
   const auto one = compared_moment(first, *compared);
   if (!one) return std::nullopt;
   const auto other = compared_moment(second, *compared);
-  return other ? std::optional(call(Function::Equal, {*one, *other})) : std::nullopt;
+  return other ? std::optional(Expression::call(Function::Equal, {*one, *other})) : std::nullopt;
 }
 
-std::optional<Program::Register> NumberTranslator::in_moments(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::in_moments(Item_func& function) {
   const std::span<Item*> arguments(function.arguments(), function.argument_count());
   auto value = moment(*arguments[0]);
   if (!value) return std::nullopt;
-  std::optional<Register> result;
+  std::optional<Expression> result;
   for (Item* const item : arguments.subspan(1)) {
-    std::optional<Register> other;
+    std::optional<Expression> other;
     if (item->real_item()->type() == Item::NULL_ITEM) {
-      other = program_.null(ValueKind::Integer);
+      other = Expression::null(ValueKind::Integer);
     } else if (const Type_handler* const compared = compared_moments(*arguments[0], *item);
                compared != nullptr) {
       other = compared_moment(*item, *compared);
     }
     if (!other) return std::nullopt;
-    const Register equal = call(Function::Equal, {*value, *other});
-    result = result ? call(Function::Or, {*result, equal}) : equal;
+    result = united(Function::Or, result, Expression::call(Function::Equal, {*value, *other}));
     // The server asks for the value once.
-    value = call(Function::Silenced, {*value});
+    value = silenced(*value);
   }
-  return static_cast<Item_func_in&>(function).negated ? call(Function::Not, {*result}) : *result;
+  return negated(*result, static_cast<Item_func_in&>(function).negated);
 }
 
-std::optional<Number> NumberTranslator::of_span(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::of_span(Item_func& function) {
   if (function.argument_count() != 1 || function.cmp_type() != INT_RESULT) return std::nullopt;
   const auto field = columns_.field_of(*function.arguments()[0]);
   if (!field) return std::nullopt;
@@ -394,11 +408,11 @@ std::optional<Number> NumberTranslator::of_span(Item_func& function) {
   } else {
     return std::nullopt;
   }
-  const Register input = program_.of_column(columns_.position_of(*field), *scanned, std::move(span));
-  return Number{program_.of_moments(std::move(of), input), 0};
+  const Expression input = Expression::of_column(columns_.position_of(*field), *scanned, std::move(span));
+  return part_called(std::move(of), input.as({.kind = ValueType::Kind::Span}));
 }
 
-std::optional<Program::Register> NumberTranslator::text_of_moment(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::text_of_moment(Item_func& function) {
   Item** const arguments = function.arguments();
   if (function.argument_count() != 2 || !arguments[1]->basic_const_item()) return std::nullopt;
   StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer;
@@ -408,10 +422,11 @@ std::optional<Program::Register> NumberTranslator::text_of_moment(Item_func& fun
     return std::nullopt;
   const auto of = moment(*arguments[0]);
   if (!of) return std::nullopt;
-  return call(Function::DateFormat, {*of, program_.constant(std::string(format->ptr(), format->length()))});
+  return Expression::call(Function::DateFormat,
+                          {*of, Expression::constant(std::string(format->ptr(), format->length()))});
 }
 
-std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::of_moments(Item_func& function) {
   Item** const arguments = function.arguments();
   if (const auto* const difference = dynamic_cast<Item_func_timestamp_diff*>(&function)) {
     const auto unit = unit_of(difference->get_int_type());
@@ -419,8 +434,8 @@ std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
     const auto from = moment_of_argument(*arguments[0]);
     if (!from) return std::nullopt;
     const auto to = moment_of_argument(*arguments[1]);
-    return to ? std::optional(
-                    Number{program_.of_moments(Function::UnitsBetween, units_between(*unit), *from, *to), 0})
+    return to ? std::optional(Expression::call(Function::UnitsBetween, {*from, *to},
+                                               {.of_numbers = units_between(*unit)}))
               : std::nullopt;
   }
   if (typeid(function) == typeid(Item_func_unix_timestamp)) return seconds_of_moment(function);
@@ -430,7 +445,7 @@ std::optional<Number> NumberTranslator::of_moments(Item_func& function) {
   const auto part = part_of(function);
   if (!part || (!is_of_day(*part) && !has_time(*arguments[0]))) return std::nullopt;
   const auto of = moment_of_argument(*arguments[0]);
-  return of ? std::optional(Number{program_.of_moments(part_of_moment(*part), *of), 0}) : std::nullopt;
+  return of ? std::optional(part_called(part_of_moment(*part), *of)) : std::nullopt;
 }
 
 }  // namespace hailstone

@@ -1,4 +1,4 @@
-// Texts in programs: functions of them, choices among them, comparisons. Of each it holds that the server,
+// Texts in expressions: functions of them, choices among them, comparisons. Of each it holds that the server,
 // too, works on bytes of one character set: what it has to convert is left to it.
 #include <algorithm>
 #include <array>
@@ -6,10 +6,11 @@
 #include <utility>
 
 #include "collation.h"
+#include "expression/conditions.h"
 #include "item_parts.h"
 #include "patterns.h"
 #include "pushdown_text.h"
-#include "select_numbers.h"
+#include "select_expressions.h"
 #include "text_charsets.h"
 // clang-format off
 #include <item_jsonfunc.h>
@@ -107,27 +108,25 @@ bool has_all_characters(const CHARSET_INFO& charset) {
 
 }  // namespace
 
-bool NumberTranslator::is_plain_text(const Item& item) {
+bool ExpressionTranslator::is_plain_text(const Item& item) {
   const std::array<const Type_handler*, 7> plain{
       &type_handler_varchar, &type_handler_string,      &type_handler_var_string, &type_handler_tiny_blob,
       &type_handler_blob,    &type_handler_medium_blob, &type_handler_long_blob};
   return std::ranges::find(plain, item.type_handler()) != plain.end();
 }
 
-std::optional<Program::Register> NumberTranslator::value(Item& item) {
+std::optional<Expression> ExpressionTranslator::value(Item& item) {
   if (item.cmp_type() == STRING_RESULT) return translate_text(item, *item.collation.collation);
   if (item.cmp_type() == TIME_RESULT) return moment(item);
-  const auto number = translate(item);
-  return number ? std::optional(number->result) : std::nullopt;
+  return translate(item);
 }
 
-std::optional<Program::Register> NumberTranslator::count(Item& item) {
+std::optional<Expression> ExpressionTranslator::count(Item& item) {
   if (item.cmp_type() != INT_RESULT) return std::nullopt;
-  const auto number = translate(item);
-  return number ? std::optional(number->result) : std::nullopt;
+  return translate(item);
 }
 
-std::optional<Program::Register> NumberTranslator::translate_text(Item& item, const CHARSET_INFO& charset) {
+std::optional<Expression> ExpressionTranslator::translate_text(Item& item, const CHARSET_INFO& charset) {
   const std::pair key(&item, &charset);
   if (const auto known = texts_.find(key); known != texts_.end()) return known->second;
   const auto text = translate_new_text(item, charset);
@@ -135,8 +134,7 @@ std::optional<Program::Register> NumberTranslator::translate_text(Item& item, co
   return text;
 }
 
-std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item,
-                                                                      const CHARSET_INFO& charset) {
+std::optional<Expression> ExpressionTranslator::translate_new_text(Item& item, const CHARSET_INFO& charset) {
   Item& real = *item.real_item();
   if (real.type() == Item::FIELD_ITEM) {
     if (is_exact(item)) return text_of_number(real);
@@ -156,10 +154,11 @@ std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item
   const std::type_info& type = typeid(function);
   const auto text = [&](Item& argument) { return translate_text(argument, own); };
   if (type == typeid(Item_func_case_searched) || type == typeid(Item_func_if))
-    return chosen(function, ValueKind::Text, text);
+    return chosen_argument(function, ValueKind::Text, text);
   if (type == typeid(Item_func_regexp_replace)) return of_pattern(function, Function::PatternReplaced, &own);
   if (type == typeid(Item_func_regexp_substr)) return of_pattern(function, Function::PatternPart, &own);
-  if (type == typeid(Item_func_coalesce) || type == typeid(Item_func_ifnull)) return first(function, text);
+  if (type == typeid(Item_func_coalesce) || type == typeid(Item_func_ifnull))
+    return first_argument(function, text);
   if (type == typeid(Item_func_case_simple)) return switched_by_value(function, ValueKind::Text, text);
   if (type == typeid(Item_func_nullif)) return null_if(function, ValueKind::Text, text);
   if (type == typeid(Item_func_conv_charset)) {
@@ -173,7 +172,7 @@ std::optional<Program::Register> NumberTranslator::translate_new_text(Item& item
   return text_function(function);
 }
 
-std::optional<Program::Register> NumberTranslator::text_column(Item& item, const CHARSET_INFO& charset) {
+std::optional<Expression> ExpressionTranslator::text_column(Item& item, const CHARSET_INFO& charset) {
   const auto plain = columns_.field_of(item);
   if (!plain) return std::nullopt;
   const PlainField field = *plain;
@@ -187,35 +186,36 @@ std::optional<Program::Register> NumberTranslator::text_column(Item& item, const
     return std::nullopt;
   const auto scanned = scan_column(*field);
   if (!scanned || scanned->integer || !are_same_bytes(*field->charset(), charset)) return std::nullopt;
-  return program_.column(columns_.position_of(field), *scanned);
+  return Expression::column(columns_.position_of(field), *scanned);
 }
 
-std::optional<Program::Register> NumberTranslator::text_constant(Item& item, const CHARSET_INFO& charset) {
+std::optional<Expression> ExpressionTranslator::text_constant(Item& item, const CHARSET_INFO& charset) {
   String buffer;
   const String* const text = item.val_str(&buffer);
-  if (text == nullptr || item.null_value) return program_.null(ValueKind::Text);
+  if (text == nullptr || item.null_value) return Expression::null(ValueKind::Text);
   const ByteView bytes(text->ptr(), text->length());
   const bool fits =
       are_same_bytes(*text->charset(), charset) || (is_plain_charset(*text->charset()) && is_ascii(bytes));
-  return fits ? std::optional(program_.constant(std::string(bytes))) : std::nullopt;
+  return fits ? std::optional(Expression::constant(std::string(bytes))) : std::nullopt;
 }
 
 /// As columns have it, and what has as many digits behind the point as the server shows.
-std::optional<Program::Register> NumberTranslator::text_of_number(Item& item) {
+std::optional<Expression> ExpressionTranslator::text_of_number(Item& item) {
   const bool is_decimal = item.cmp_type() == DECIMAL_RESULT;
   if (!is_decimal && !is_whole_number(item.type_handler()->real_field_type())) return std::nullopt;
   // With zeros in front.
   if (item.type() == Item::FIELD_ITEM && (static_cast<Item_field&>(item).field->flags & ZEROFILL_FLAG) != 0)
     return std::nullopt;
   const auto number = translate(item);
-  if (!number || (is_decimal && (number->scale_is != Number::Scale::Sure || number->scale != item.decimals)))
+  if (!number || (is_decimal && (number->type().scale_is != ValueType::Scale::Sure ||
+                                 number->type().scale != item.decimals)))
     return std::nullopt;
-  return call(Function::NumberText, {number->result}, {.digits = number->scale});
+  return Expression::call(Function::NumberText, {*number}, {.digits = number->type().scale});
 }
 
-std::optional<std::vector<Program::Register>> NumberTranslator::texts(std::span<Item* const> items,
-                                                                      const CHARSET_INFO& charset) {
-  std::vector<Register> all;
+std::optional<std::vector<Expression>> ExpressionTranslator::texts(std::span<Item* const> items,
+                                                                   const CHARSET_INFO& charset) {
+  std::vector<Expression> all;
   for (Item* const item : items) {
     const auto text = translate_text(*item, charset);
     if (!text) return std::nullopt;
@@ -224,10 +224,9 @@ std::optional<std::vector<Program::Register>> NumberTranslator::texts(std::span<
   return all;
 }
 
-std::optional<std::vector<Program::Register>> NumberTranslator::inputs_of(Function called,
-                                                                          Item_func& function,
-                                                                          const CHARSET_INFO& charset) {
-  std::vector<Register> all;
+std::optional<std::vector<Expression>> ExpressionTranslator::inputs_of(Function called, Item_func& function,
+                                                                       const CHARSET_INFO& charset) {
+  std::vector<Expression> all;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Item& argument = *function.arguments()[i];
     const auto input = takes_number(called, i) ? count(argument) : translate_text(argument, charset);
@@ -237,7 +236,7 @@ std::optional<std::vector<Program::Register>> NumberTranslator::inputs_of(Functi
   return all;
 }
 
-std::optional<Program::Register> NumberTranslator::text_function(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::text_function(Item_func& function) {
   const auto called = function_of_texts(function);
   if (!called) return std::nullopt;
   Item& first = *function.arguments()[0];
@@ -246,27 +245,27 @@ std::optional<Program::Register> NumberTranslator::text_function(Item_func& func
   if (takes_bytes(*called) && !is_plain_text(first) && !is_json_extract(first)) return std::nullopt;
   // REPLACE() looks at its last argument only where it has to.
   if (*called == Function::Replace && function.arguments()[2]->maybe_null()) return std::nullopt;
-  std::optional<std::vector<Register>> inputs;
+  std::optional<std::vector<Expression>> inputs;
   if (typeid(function) == typeid(Item_func_space)) {
     const auto number = count(first);
     if (!number) return std::nullopt;
-    inputs = {program_.constant(std::string(" ")), *number};
+    inputs = {Expression::constant(std::string(" ")), *number};
   } else {
     inputs = inputs_of(*called, function, charset);
     if (!inputs) return std::nullopt;
     const bool fills_with_spaces =
         (*called == Function::PadLeft || *called == Function::PadRight) && inputs->size() == 2;
-    if (fills_with_spaces) inputs->push_back(program_.constant(std::string(" ")));
+    if (fills_with_spaces) inputs->push_back(Expression::constant(std::string(" ")));
   }
   const Collation* const collation = collation_of(charset);
   if (collation == nullptr) return std::nullopt;
   const uint64_t most = columns_.sources().thd().variables.max_allowed_packet;
   const bool is_short = function.max_length <= std::min(most, longest_unmeasured_text);
-  return program_.call(*called, *inputs, {.collation = collation, .most_bytes = is_short ? 0 : most});
+  return Expression::call(*called, *inputs, {.collation = collation, .most_bytes = is_short ? 0 : most});
 }
 
-std::optional<Program::Register> NumberTranslator::of_pattern(Item_func& function, Function called,
-                                                              const CHARSET_INFO* charset) {
+std::optional<Expression> ExpressionTranslator::of_pattern(Item_func& function, Function called,
+                                                           const CHARSET_INFO* charset) {
   const std::span<Item*> arguments(function.arguments(), function.argument_count());
   Item& subject = *arguments[0];
   Item& pattern = *arguments[1];
@@ -281,20 +280,19 @@ std::optional<Program::Register> NumberTranslator::of_pattern(Item_func& functio
   const auto compiled = translate_text(pattern, *charset);
   auto inputs = texts(arguments.first(1), *charset);
   if (!compiled || !inputs) return std::nullopt;
-  const Program::Instruction constant = program_.instructions()[*compiled];
-  if (constant.operation != Program::Opcode::Constant) return std::nullopt;
+  if (!compiled->is_constant()) return std::nullopt;
   if (called == Function::PatternReplaced) {
     const auto replacement = translate_text(*arguments[2], *charset);
     if (!replacement) return std::nullopt;
     inputs->push_back(*replacement);
   }
-  auto of_texts = function_of_pattern(called, constant.text, *charset);
+  auto of_texts = function_of_pattern(called, (*compiled)->text, *charset);
   if (of_texts == nullptr) return std::nullopt;
-  return program_.call(called, *inputs,
-                       {.most_bytes = thd.variables.max_allowed_packet, .of_texts = std::move(of_texts)});
+  return Expression::call(called, *inputs,
+                          {.most_bytes = thd.variables.max_allowed_packet, .of_texts = std::move(of_texts)});
 }
 
-std::optional<Program::Register> NumberTranslator::number_of_text(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::number_of_text(Item_func& function) {
   const std::type_info& type = typeid(function);
   const std::span<Item*> arguments(function.arguments(), function.argument_count());
   if (type == typeid(Item_func_regexp_instr))
@@ -335,12 +333,14 @@ std::optional<Program::Register> NumberTranslator::number_of_text(Item_func& fun
   const auto inputs = inputs_of(*called, function, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!inputs || collation == nullptr) return std::nullopt;
-  return program_.call(*called, *inputs, {.collation = collation});
+  return Expression::call(*called, *inputs, {.collation = collation});
 }
 
-bool NumberTranslator::is_text_or_null(Item* item) { return is_plain_text(*item) || is_null_constant(*item); }
+bool ExpressionTranslator::is_text_or_null(Item* item) {
+  return is_plain_text(*item) || is_null_constant(*item);
+}
 
-std::optional<Program::Register> NumberTranslator::equal_texts(Item& one, Item& other) {
+std::optional<Expression> ExpressionTranslator::equal_texts(Item& one, Item& other) {
   if (!is_plain_text(one) || !is_plain_text(other)) return std::nullopt;
   const CHARSET_INFO* const charset = compared_as(std::array{&one, &other});
   const Collation* const collation = charset != nullptr ? collation_of(*charset) : nullptr;
@@ -349,10 +349,10 @@ std::optional<Program::Register> NumberTranslator::equal_texts(Item& one, Item& 
   if (!first) return std::nullopt;
   const auto second = translate_text(other, *charset);
   if (!second) return std::nullopt;
-  return program_.call(Function::Equal, std::array{*first, *second}, {.collation = collation});
+  return Expression::call(Function::Equal, {*first, *second}, {.collation = collation});
 }
 
-bool NumberTranslator::compares_texts(Item_func& function) {
+bool ExpressionTranslator::compares_texts(Item_func& function) {
   if (const auto* const compares = dynamic_cast<Item_bool_rowready_func2*>(&function); compares != nullptr) {
     const Type_handler& handler = *compares->compare_type_handler();
     if (handler.cmp_type() != STRING_RESULT ||
@@ -364,78 +364,76 @@ bool NumberTranslator::compares_texts(Item_func& function) {
          std::ranges::any_of(arguments, [](Item* item) { return is_plain_text(*item); });
 }
 
-std::optional<Program::Register> NumberTranslator::text_comparison(Item_func& function, Function called) {
+std::optional<Expression> ExpressionTranslator::text_comparison(Item_func& function, Function called) {
   CHARSET_INFO* const charset = static_cast<Item_bool_func&>(function).compare_collation();
   if (charset == nullptr) return std::nullopt;
   const auto sides = texts({function.arguments(), 2}, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!sides || collation == nullptr) return std::nullopt;
-  const Program::Instruction& second = program_.instructions()[sides->back()];
-  if (called == Function::SameOrNull || second.operation != Program::Opcode::Constant)
-    return program_.call(called, *sides, {.collation = collation});
+  const Expression& second = sides->back();
+  if (called == Function::SameOrNull || !second.is_constant())
+    return Expression::call(called, *sides, {.collation = collation});
   auto test = test_of_texts({.item = &function, .operation = function.functype(), .constants = {}}, charset,
-                            {second.text}, true);
-  return program_.call(Function::Passes, std::array{sides->front()}, {.test = std::move(test)});
+                            {second->text}, true);
+  return Expression::call(Function::Passes, {sides->front()}, {.test = std::move(test)});
 }
 
-std::optional<Program::Register> NumberTranslator::text_between(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::text_between(Item_func& function) {
   const CHARSET_INFO* const charset = static_cast<Item_bool_func&>(function).compare_collation();
   if (charset == nullptr) return std::nullopt;
   const auto all = texts({function.arguments(), 3}, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!all || collation == nullptr) return std::nullopt;
-  const Register result = program_.call(Function::Between, *all, {.collation = collation});
-  return static_cast<Item_func_between&>(function).negated ? call(Function::Not, {result}) : result;
+  return negated(Expression::call(Function::Between, *all, {.collation = collation}),
+                 static_cast<Item_func_between&>(function).negated);
 }
 
-std::optional<Program::Register> NumberTranslator::text_in_list(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::text_in_list(Item_func& function) {
   CHARSET_INFO* const charset = static_cast<Item_bool_func&>(function).compare_collation();
   if (charset == nullptr) return std::nullopt;
   const auto all = texts({function.arguments(), function.argument_count()}, *charset);
   const Collation* const collation = collation_of(*charset);
   if (!all || collation == nullptr) return std::nullopt;
   std::vector<std::string> constants;
-  std::vector<Register> others;
-  for (const Register each : std::span(*all).subspan(1)) {
-    const Program::Instruction& instruction = program_.instructions()[each];
-    if (instruction.operation == Program::Opcode::Constant) {
-      constants.push_back(instruction.text);
+  std::vector<Expression> others;
+  for (const Expression& each : std::span(*all).subspan(1)) {
+    if (each.is_constant()) {
+      constants.push_back(each->text);
     } else {
       others.push_back(each);
     }
   }
-  Register value = all->front();
-  std::optional<Register> result;
+  Expression value = all->front();
+  std::optional<Expression> result;
   if (!constants.empty()) {
     auto test = test_of_texts({.item = &function, .operation = function.functype(), .constants = {}}, charset,
                               std::move(constants), true);
-    result = program_.call(Function::Passes, std::array{value}, {.test = std::move(test)});
-    value = call(Function::Silenced, {value});
+    result = Expression::call(Function::Passes, {value}, {.test = std::move(test)});
+    value = silenced(value);
   }
-  for (const Register each : others) {
-    const Register equal = program_.call(Function::Equal, std::array{value, each}, {.collation = collation});
-    result = result ? call(Function::Or, {*result, equal}) : equal;
+  for (const Expression& each : others) {
+    result = united(Function::Or, result,
+                    Expression::call(Function::Equal, {value, each}, {.collation = collation}));
     // The server asks for it once.
-    value = call(Function::Silenced, {value});
+    value = silenced(value);
   }
   if (!result) return std::nullopt;
-  return static_cast<Item_func_in&>(function).negated ? call(Function::Not, {*result}) : *result;
+  return negated(*result, static_cast<Item_func_in&>(function).negated);
 }
 
-std::optional<Program::Register> NumberTranslator::text_like(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::text_like(Item_func& function) {
   if (typeid(function) != typeid(Item_func_like) || !compares_texts(function)) return std::nullopt;
   auto& like = static_cast<Item_func_like&>(function);
   CHARSET_INFO* const charset = like.compare_collation();
   if (charset == nullptr) return std::nullopt;
   const auto sides = texts({function.arguments(), 2}, *charset);
   if (!sides) return std::nullopt;
-  const Program::Instruction& pattern = program_.instructions()[sides->back()];
-  if (pattern.operation != Program::Opcode::Constant) return std::nullopt;
+  const Expression& pattern = sides->back();
+  if (!pattern.is_constant()) return std::nullopt;
   auto test = test_of_texts({.item = &function, .operation = function.functype(), .constants = {}}, charset,
-                            {pattern.text}, true);
-  const Register result =
-      program_.call(Function::Passes, std::array{sides->front()}, {.test = std::move(test)});
-  return like.negated ? call(Function::Not, {result}) : result;
+                            {pattern->text}, true);
+  return negated(Expression::call(Function::Passes, {sides->front()}, {.test = std::move(test)}),
+                 like.negated);
 }
 
 }  // namespace hailstone

@@ -6,8 +6,8 @@
 #include "decimal_numbers.h"
 #include "local_time.h"
 #include "raised_conditions.h"
+#include "select_expressions.h"
 #include "select_functions.h"
-#include "select_numbers.h"
 // clang-format off
 #include <item_timefunc.h>
 #include <tztime.h>
@@ -123,45 +123,45 @@ const Time_zone* zone_of(THD& thd, Item& item) {
 
 }  // namespace
 
-std::optional<Number> NumberTranslator::seconds_of_moment(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::seconds_of_moment(Item_func& function) {
   if (function.argument_count() != 1 || function.decimals > digits_of_microseconds) return std::nullopt;
   Item& argument = *function.arguments()[0];
   if (const auto field = columns_.field_of(argument);
       field && (*field)->real_type() == MYSQL_TYPE_TIMESTAMP2) {
     const auto scanned = scan_column(**field);
     if (!scanned || (*field)->decimals() != function.decimals) return std::nullopt;
-    return Number{program_.of_column(columns_.position_of(*field), *scanned, seconds_of_timestamp(*field)),
-                  function.decimals};
+    return Expression::of_column(columns_.position_of(*field), *scanned, seconds_of_timestamp(*field))
+        .as(ValueType::decimal(function.decimals));
   }
   const auto of = moment(argument);
   if (!of || argument.decimals > function.decimals) return std::nullopt;
-  return Number{program_.call(Function::ByZone, std::array{*of},
-                              {.of_numbers = std::make_shared<SecondsOfMoments>(
-                                   zone_of_statement(columns_.sources().thd()), function.decimals)}),
-                function.decimals};
+  return Expression::call(Function::ByZone, {*of},
+                          {.of_numbers = std::make_shared<SecondsOfMoments>(
+                               zone_of_statement(columns_.sources().thd()), function.decimals)})
+      .as(ValueType::decimal(function.decimals));
 }
 
-std::optional<Program::Register> NumberTranslator::moment_by_zone(Item_func& function) {
+std::optional<Expression> ExpressionTranslator::moment_by_zone(Item_func& function) {
   Item** const arguments = function.arguments();
   THD& thd = columns_.sources().thd();
   if (typeid(function) == typeid(Item_func_from_unixtime)) {
     Item& argument = *arguments[0];
     if (argument.cmp_type() != INT_RESULT && argument.cmp_type() != DECIMAL_RESULT) return std::nullopt;
     const auto number = exact_or_real(argument);
-    if (!number || program_.kind(number->result) != ValueKind::Integer ||
-        number->scale > digits_of_microseconds || number->scale != argument.decimals)
+    if (!number || number->is_real() || number->type().scale > digits_of_microseconds ||
+        number->type().scale != argument.decimals)
       return std::nullopt;
-    return program_.call(
-        Function::ByZone, std::array{number->result},
-        {.of_numbers = std::make_shared<MomentsOfSeconds>(zone_of_statement(thd), number->scale)});
+    return Expression::call(
+        Function::ByZone, {*number},
+        {.of_numbers = std::make_shared<MomentsOfSeconds>(zone_of_statement(thd), number->type().scale)});
   }
   if (typeid(function) != typeid(Item_func_convert_tz)) return std::nullopt;
   const Time_zone* const from = zone_of(thd, *arguments[1]);
   const Time_zone* const to = zone_of(thd, *arguments[2]);
   const auto of = from != nullptr && to != nullptr ? moment(*arguments[0]) : std::nullopt;
   if (!of) return std::nullopt;
-  return program_.call(Function::ByZone, std::array{*of},
-                       {.of_numbers = std::make_shared<MomentsOfOtherZone>(*from, *to)});
+  return Expression::call(Function::ByZone, {*of},
+                          {.of_numbers = std::make_shared<MomentsOfOtherZone>(*from, *to)});
 }
 
 }  // namespace hailstone

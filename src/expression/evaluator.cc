@@ -9,14 +9,15 @@ namespace hailstone {
 
 namespace {
 
-using Opcode = Program::Opcode;
+using Kind = Expression::Kind;
+using Node = Expression::Node;
 
 /// So many bytes of text may a batch make, of results that may be long. Rows that would make more fail: the
 /// embedding application is asked of them one at a time.
 constexpr uint64_t most_bytes_made = uint64_t{64} << 20;
 
-void match(const Program::Instruction& instruction, const ColumnVector& vector, uint32_t rows, Computed& to) {
-  const Predicate& predicate = *instruction.predicate;
+void match(const Node& node, const ColumnVector& vector, uint32_t rows, Computed& to) {
+  const Predicate& predicate = *node.predicate;
   to.any_nulls = false;
   to.any_failures = false;
   if (predicate.kind() == Predicate::Kind::IsNull || predicate.kind() == Predicate::Kind::IsNotNull) {
@@ -24,7 +25,7 @@ void match(const Program::Instruction& instruction, const ColumnVector& vector, 
     for (uint32_t row = 0; row < rows; ++row) to.integers[row] = vector.is_null(row) ? of_null : 1 - of_null;
     return;
   }
-  if (instruction.column.integer) {
+  if (node.column.integer) {
     for (uint32_t row = 0; row < rows; ++row)
       to.integers[row] = in_ranges(predicate.ranges(), vector.integers[row]) ? 1 : 0;
   } else {
@@ -44,16 +45,15 @@ Evaluator::Evaluator(std::shared_ptr<const Program> program, std::vector<Program
   const auto instructions = program_->instructions();
   registers_.resize(instructions.size());
   for (size_t i = 0; i < instructions.size(); ++i) {
-    const Program::Instruction& instruction = instructions[i];
+    const Node& node = *instructions[i].of;
     Computed& to = registers_[i];
-    to.kind = instruction.kind;
+    to.kind = node.values;
     to.resize(batch_rows);
-    std::ranges::fill(to.integers, instruction.integer);
-    std::ranges::fill(to.reals, instruction.real);
-    std::ranges::fill(to.texts, ByteView(instruction.text));
-    if (!instruction.huge.has_64_bits())
-      to.make_numbers(batch_rows, [&](uint32_t) { return instruction.huge; });
-    if (instruction.operation == Opcode::Null) {
+    std::ranges::fill(to.integers, node.integer);
+    std::ranges::fill(to.reals, node.real);
+    std::ranges::fill(to.texts, ByteView(node.text));
+    if (!node.huge.has_64_bits()) to.make_numbers(batch_rows, [&](uint32_t) { return node.huge; });
+    if (node.kind == Kind::Null) {
       to.any_nulls = true;
       std::ranges::fill(to.nulls, uint8_t{1});
     }
@@ -78,17 +78,17 @@ void Evaluator::find_by_code(const std::vector<Program::Register>& wanted) {
   for (size_t i = 0; i < instructions.size(); ++i) {
     const Program::Instruction& instruction = instructions[i];
     ByCode* of = nullptr;
-    switch (instruction.operation) {
-      case Opcode::Constant:
-      case Opcode::Null:
+    switch (instruction.of->kind) {
+      case Kind::Constant:
+      case Kind::Null:
         is_constant[i] = true;
         break;
-      case Opcode::Column:
-      case Opcode::OfColumn:
-      case Opcode::Matches:
-        if (!instruction.column.integer) of = of_position(instruction.position);
+      case Kind::Column:
+      case Kind::OfColumn:
+      case Kind::Matches:
+        if (!instruction.of->column.integer) of = of_position(instruction.of->position);
         break;
-      case Opcode::Call: {
+      case Kind::Call: {
         bool is_of_one = true;
         for (const Register input : instruction.inputs) {
           if (is_constant[input]) continue;
@@ -112,11 +112,11 @@ void Evaluator::find_by_code(const std::vector<Program::Register>& wanted) {
   for (const auto& of : by_code_) {
     for (const Register number : of->instructions) {
       // A column's own values are looked up as quickly in the dictionary.
-      if (is_output[number] && instructions[number].operation != Opcode::Column)
-        of->outputs.push_back(number);
+      if (is_output[number] && instructions[number].of->kind != Kind::Column) of->outputs.push_back(number);
     }
     of->values.resize(of->outputs.size());
-    for (size_t i = 0; i < of->outputs.size(); ++i) of->values[i].kind = instructions[of->outputs[i]].kind;
+    for (size_t i = 0; i < of->outputs.size(); ++i)
+      of->values[i].kind = instructions[of->outputs[i]].of->values;
   }
 }
 
@@ -128,7 +128,7 @@ void Evaluator::run(const RowBatch& batch) {
   const auto instructions = program_->instructions();
   for (size_t i = 0; i < instructions.size(); ++i) {
     const ByCode* const of = of_instruction_[i];
-    if (of != nullptr && instructions[i].operation != Opcode::Column &&
+    if (of != nullptr && instructions[i].of->kind != Kind::Column &&
         batch.columns[of->position]->dictionary != nullptr)
       continue;
     execute(static_cast<Register>(i), batch.columns, batch.rows, bytes_);
@@ -198,29 +198,31 @@ void Evaluator::run_by_code(ByCode& of, const RowBatch& batch) {
 
 void Evaluator::execute(Program::Register number, Columns columns, uint32_t rows, Arena& bytes) {
   const Program::Instruction& instruction = program_->instructions()[number];
+  const Node& node = *instruction.of;
   Computed& to = registers_[number];
-  if (instruction.operation != Opcode::Constant) to.any_huge = false;
-  switch (instruction.operation) {
-    case Opcode::Column:
-      return load_column(instruction, *columns[instruction.position], rows, to);
-    case Opcode::OfColumn:
-      return apply_function(instruction, *columns[instruction.position], rows, to);
-    case Opcode::Matches:
-      return match(instruction, *columns[instruction.position], rows, to);
-    case Opcode::Constant:
-    case Opcode::Null:
+  if (node.kind != Kind::Constant) to.any_huge = false;
+  switch (node.kind) {
+    case Kind::Column:
+      return load_column(node, *columns[node.position], rows, to);
+    case Kind::OfColumn:
+      return apply_function(node, *columns[node.position], rows, to);
+    case Kind::Matches:
+      return match(node, *columns[node.position], rows, to);
+    case Kind::Constant:
+    case Kind::Null:
       return;
-    case Opcode::Call:
+    case Kind::Call:
       return call(instruction, rows, bytes, to);
   }
 }
 
 void Evaluator::call(const Program::Instruction& instruction, uint32_t rows, Arena& bytes, Computed& to) {
-  const FunctionLine& line = line_of(instruction.function);
+  const FunctionSettings& settings = instruction.of->settings;
+  const FunctionLine& line = line_of(instruction.of->function);
   inputs_.clear();
   for (const Register input : instruction.inputs) inputs_.push_back(&registers_[input]);
   if (line.marks != Marks::OfKernel) {
-    const bool in_order = line.marks == Marks::InOrder || instruction.settings.in_order;
+    const bool in_order = line.marks == Marks::InOrder || settings.in_order;
     to.copy_marks(*inputs_.front(), rows);
     for (const Computed* const input : std::span(inputs_).subspan(1)) {
       if (in_order) {
@@ -238,7 +240,7 @@ void Evaluator::call(const Program::Instruction& instruction, uint32_t rows, Are
   }
   line.kernel({.inputs = inputs_,
                .rows = rows,
-               .settings = instruction.settings,
+               .settings = settings,
                .bytes = bytes,
                .most_made = most_bytes_made,
                .to = to});
@@ -260,13 +262,11 @@ void load_numbers(const ColumnVector& vector, uint32_t rows, Computed& to) {
 
 }  // namespace
 
-void Evaluator::load_column(const Program::Instruction& instruction, const ColumnVector& vector,
-                            uint32_t rows, Computed& to) {
+void Evaluator::load_column(const Node& node, const ColumnVector& vector, uint32_t rows, Computed& to) {
   to.copy_nulls(vector.nulls.data(), vector.any_nulls, rows);
   to.any_failures = false;
-  if (!instruction.column.integer && instruction.kind == ValueKind::Integer)
-    return load_numbers(vector, rows, to);
-  if (instruction.kind == ValueKind::Text) {
+  if (!node.column.integer && node.values == ValueKind::Integer) return load_numbers(vector, rows, to);
+  if (node.values == ValueKind::Text) {
     const auto load = [&](const auto& text_of) {
       for (uint32_t row = 0; row < rows; ++row) to.texts[row] = to.is_null(row) ? ByteView() : text_of(row);
     };
@@ -275,7 +275,7 @@ void Evaluator::load_column(const Program::Instruction& instruction, const Colum
         [&, &dictionary = *vector.dictionary](uint32_t row) { return dictionary.value(vector.codes[row]); });
   }
   const uint64_t* const values = vector.integers.data();
-  switch (instruction.column.type) {
+  switch (node.column.type) {
     case Type::Float:
       for (uint32_t row = 0; row < rows; ++row) to.reals[row] = native_float(values[row]);
       return;
@@ -283,9 +283,9 @@ void Evaluator::load_column(const Program::Instruction& instruction, const Colum
       for (uint32_t row = 0; row < rows; ++row) to.reals[row] = native_double(values[row]);
       return;
     case Type::Signed: {
-      const auto bias = static_cast<int64_t>(sign_of_width(instruction.column.width));
+      const auto bias = static_cast<int64_t>(sign_of_width(node.column.width));
       // Of eight bytes the bias is the sign, and takes itself away.
-      if (instruction.column.width == sizeof(uint64_t)) {
+      if (node.column.width == sizeof(uint64_t)) {
         for (uint32_t row = 0; row < rows; ++row)
           to.integers[row] = static_cast<int64_t>(values[row] ^ sign_of_width(sizeof(uint64_t)));
       } else {
@@ -305,12 +305,11 @@ void Evaluator::load_column(const Program::Instruction& instruction, const Colum
   to.make_numbers(rows, [&](uint32_t row) { return HugeInteger{{values[row], 0, 0, 0}}; });
 }
 
-void Evaluator::apply_function(const Program::Instruction& instruction, const ColumnVector& vector,
-                               uint32_t rows, Computed& to) {
+void Evaluator::apply_function(const Node& node, const ColumnVector& vector, uint32_t rows, Computed& to) {
   to.copy_nulls(vector.nulls.data(), vector.any_nulls, rows);
   to.any_failures = false;
-  const ColumnFunction& function = *instruction.of_column;
-  if (instruction.column.integer) {
+  const ColumnFunction& function = *node.of_column;
+  if (node.column.integer) {
     function.of_all({vector.integers.data(), rows}, to.integers.data(), unknown_.data());
     uint8_t any = 0;
     for (uint32_t row = 0; row < rows; ++row) any |= unknown_[row];

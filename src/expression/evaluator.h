@@ -53,10 +53,9 @@ class Evaluator {
   void find_by_code(const std::vector<Register>& wanted);
   void run_by_code(ByCode& of, const RowBatch& batch);
   void execute(Register number, Columns columns, uint32_t rows, Arena& bytes);
-  static void load_column(const Program::Instruction& instruction, const ColumnVector& vector, uint32_t rows,
+  static void load_column(const Expression::Node& node, const ColumnVector& vector, uint32_t rows,
                           Computed& to);
-  void apply_function(const Program::Instruction& instruction, const ColumnVector& vector, uint32_t rows,
-                      Computed& to);
+  void apply_function(const Expression::Node& node, const ColumnVector& vector, uint32_t rows, Computed& to);
   void call(const Program::Instruction& instruction, uint32_t rows, Arena& bytes, Computed& to);
 
   const std::shared_ptr<const Program> program_;

@@ -2,145 +2,55 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
 
 namespace hailstone {
 
-void ColumnFunction::of_all(std::span<const uint64_t> ordered, int64_t* to, uint8_t* unknown) const {
-  for (size_t i = 0; i < ordered.size(); ++i) {
-    const auto number = of(Value::of(ordered[i]));
-    to[i] = number.value_or(0);
-    unknown[i] = number ? 0 : 1;
-  }
-}
-
-HugeInteger ColumnFunction::huge_of(ByteView value) const {
-  return HugeInteger::of(of(Value::of(value)).value_or(0));
-}
-
 namespace {
 
-bool same(const Program::Instruction& left, const Program::Instruction& right) {
-  return left.operation == right.operation && left.kind == right.kind && left.function == right.function &&
-         left.settings == right.settings && left.inputs == right.inputs && left.position == right.position &&
+using Node = Expression::Node;
+
+/// Whether two nodes compute the same of the same registers.
+bool same(const Node& left, const Node& right) {
+  return left.kind == right.kind && left.values == right.values && left.function == right.function &&
+         left.settings == right.settings && left.position == right.position &&
          left.integer == right.integer && left.huge == right.huge &&
          std::bit_cast<uint64_t>(left.real) == std::bit_cast<uint64_t>(right.real) &&
          left.text == right.text && left.of_column == right.of_column && left.predicate == right.predicate;
 }
 
+/// Adds a tree to a program, each node once.
+class Adding {
+ public:
+  explicit Adding(std::vector<Program::Instruction>& to) : to_(to) {}
+
+  Program::Register add(const Expression& expression) {
+    if (const auto known = known_.find(&*expression); known != known_.end()) return known->second;
+    Program::Instruction instruction{.of = expression, .inputs = {}};
+    for (const Expression& argument : expression->arguments) instruction.inputs.push_back(add(argument));
+    const auto found = std::ranges::find_if(to_, [&](const Program::Instruction& other) {
+      return instruction.inputs == other.inputs && same(*expression, *other.of);
+    });
+    const auto number = static_cast<Program::Register>(found - to_.begin());
+    if (found == to_.end()) {
+      HAILSTONE_CHECK(to_.size() < Program::none, "a program of {} instructions", to_.size());
+      to_.push_back(std::move(instruction));
+    }
+    known_.emplace(&*expression, number);
+    return number;
+  }
+
+ private:
+  std::vector<Program::Instruction>& to_;
+  std::unordered_map<const Node*, Program::Register> known_;
+};
+
 }  // namespace
 
-Program::Register Program::add(Instruction instruction) {
-  const auto found =
-      std::ranges::find_if(instructions_, [&](const Instruction& other) { return same(instruction, other); });
-  if (found != instructions_.end()) return static_cast<Register>(found - instructions_.begin());
-  HAILSTONE_CHECK(instructions_.size() < none, "a program of {} instructions", instructions_.size());
-  instructions_.push_back(std::move(instruction));
-  return static_cast<Register>(instructions_.size() - 1);
-}
-
-Program::Register Program::column(uint16_t position, const ScanColumn& column) {
-  const bool real = column.type == Type::Float || column.type == Type::Double;
-  const Kind kind = column.integer ? (real ? Kind::Real : Kind::Integer) : Kind::Text;
-  return add({.operation = Opcode::Column, .kind = kind, .position = position, .column = column});
-}
-
-Program::Register Program::column_of_numbers(uint16_t position, const ScanColumn& column) {
-  return add({.operation = Opcode::Column, .kind = Kind::Integer, .position = position, .column = column});
-}
-
-Program::Register Program::of_column(uint16_t position, const ScanColumn& column,
-                                     std::shared_ptr<const ColumnFunction> function) {
-  return add({.operation = Opcode::OfColumn,
-              .position = position,
-              .column = column,
-              .of_column = std::move(function)});
-}
-
-Program::Register Program::constant(int64_t value) {
-  return add({.operation = Opcode::Constant, .integer = value});
-}
-
-Program::Register Program::constant(const HugeInteger& value) {
-  if (value.has_64_bits()) return constant(value.narrow());
-  return add({.operation = Opcode::Constant, .huge = value});
-}
-
-Program::Register Program::constant(double value) {
-  return add({.operation = Opcode::Constant, .kind = Kind::Real, .real = value});
-}
-
-Program::Register Program::constant(std::string value) {
-  return add({.operation = Opcode::Constant, .kind = Kind::Text, .text = std::move(value)});
-}
-
-Program::Register Program::null(Kind kind) { return add({.operation = Opcode::Null, .kind = kind}); }
-
-Program::Register Program::matches(const Predicate& predicate, uint16_t position, const ScanColumn& column) {
-  switch (predicate.kind()) {
-    case Predicate::Kind::Always:
-      return constant(int64_t{1});
-    case Predicate::Kind::Never:
-      return constant(int64_t{0});
-    default:
-      break;
-  }
-  HAILSTONE_CHECK(predicate.parts().empty(), "a predicate of {} parts where a leaf is wanted",
-                  predicate.parts().size());
-  auto kept = std::make_shared<const Predicate>(predicate);
-  return add(
-      {.operation = Opcode::Matches, .position = position, .column = column, .predicate = std::move(kept)});
-}
-
-Program::Register Program::call(Function function, std::span<const Register> inputs,
-                                FunctionSettings settings) {
-  Kind kind = Kind::Integer;
-  switch (line_of(function).result) {
-    case ResultKind::Integer:
-      break;
-    case ResultKind::Real:
-      kind = Kind::Real;
-      break;
-    case ResultKind::Text:
-      kind = Kind::Text;
-      break;
-    case ResultKind::OfFirst:
-      kind = this->kind(inputs[0]);
-      break;
-    case ResultKind::OfSecond:
-      kind = this->kind(inputs[1]);
-      break;
-  }
-  Instruction instruction{.operation = Opcode::Call, .kind = kind, .function = function};
-  instruction.settings = std::move(settings);
-  instruction.inputs.assign(inputs.begin(), inputs.end());
-  return add(std::move(instruction));
-}
-
-Program::Register Program::divide(Function function, Register dividend, Register divisor, bool tells_zero) {
-  return call(function, std::array{dividend, divisor}, {.tells_zero = tells_zero});
-}
-
-Program::Register Program::divide_decimals(Register dividend, Register divisor, unsigned digits,
-                                           bool tells_zero) {
-  return call(Function::DecimalDivide, std::array{dividend, divisor},
-              {.tells_zero = tells_zero, .digits = digits});
-}
-
-Program::Register Program::to_real(Register number, unsigned digits) {
-  return call(Function::ToReal, std::array{number}, {.digits = digits});
-}
-
-Program::Register Program::of_moments(std::shared_ptr<const NumberFunction> function, Register moment) {
-  return call(Function::PartOfMoment, std::array{moment}, {.of_numbers = std::move(function)});
-}
-
-Program::Register Program::of_moments(Function called, std::shared_ptr<const NumberFunction> function,
-                                      Register moment, Register by) {
-  return call(called, std::array{moment, by}, {.of_numbers = std::move(function)});
-}
+Program::Register Program::add(const Expression& expression) { return Adding(instructions_).add(expression); }
 
 namespace {
 
@@ -155,25 +65,26 @@ bool Program::may_fail() const {
   // How many bits the magnitude of an Integer register takes, at most.
   std::vector<int> bits(instructions_.size(), narrow_bits);
   const auto is_not_zero = [this](Register number) {
-    const Instruction& of = instructions_[number];
-    return of.operation == Opcode::Constant && (of.integer != 0 || of.huge != HugeInteger());
+    const Expression& of = instructions_[number].of;
+    return of.is_constant() && (of->integer != 0 || of->huge != HugeInteger());
   };
   /// What has so many bits, where the settings say what a result may be.
   const auto in_range = [](const Instruction& call, int result) {
-    const int all = call.settings.range == NumberRange::Any ? huge_bits : narrow_bits;
-    return result > all || call.settings.range == NumberRange::Unsigned ? fails : result;
+    const int all = call.of->settings.range == NumberRange::Any ? huge_bits : narrow_bits;
+    return result > all || call.of->settings.range == NumberRange::Unsigned ? fails : result;
   };
   const auto is_not_negative = [this](Register number) {
-    return instructions_[number].operation == Opcode::Constant && instructions_[number].integer >= 0;
+    const Expression& of = instructions_[number].of;
+    return of.is_constant() && of->integer >= 0;
   };
   const auto bits_of_call = [&](const Instruction& call) -> int {
     const auto bits_of = [&](size_t input) { return bits[call.inputs[input]]; };
-    const bool is_real = call.kind == Kind::Real;
-    const FunctionLine& line = line_of(call.function);
+    const bool is_real = call.of.is_real();
+    const FunctionLine& line = line_of(call.of->function);
     for (size_t i = 0; !line.takes_huge && i < call.inputs.size(); ++i) {
       if (bits_of(i) > narrow_bits) return fails;
     }
-    switch (call.function) {
+    switch (call.of->function) {
       case Function::Add:
       case Function::Subtract:
         return is_real ? fails : in_range(call, std::max(bits_of(0), bits_of(1)) + 1);
@@ -183,8 +94,8 @@ bool Program::may_fail() const {
       case Function::IntegerDivide:
       case Function::Remainder:
       case Function::DecimalDivide:
-        if (call.settings.tells_zero && !is_not_zero(call.inputs[1])) return fails;
-        if (call.function == Function::DecimalDivide) return huge_bits;
+        if (call.of->settings.tells_zero && !is_not_zero(call.inputs[1])) return fails;
+        if (call.of->function == Function::DecimalDivide) return huge_bits;
         // The least number divided by -1.
         return in_range(call, bits_of(0) + 1);
       case Function::InRange:
@@ -232,35 +143,35 @@ bool Program::may_fail() const {
       case Function::DateFormat:
         return fails;
       default:
-        if (call.settings.of_texts != nullptr) return fails;
+        if (call.of->settings.of_texts != nullptr) return fails;
         // Truths have one bit.
-        if (line.result == ResultKind::Integer && call.kind == Kind::Integer &&
-            call.function < Function::Concat)
+        if (line.result == ResultKind::Integer && call.of->values == ValueKind::Integer &&
+            call.of->function < Function::Concat)
           return 1;
-        return call.settings.most_bytes != 0 ? fails : narrow_bits;
+        return call.of->settings.most_bytes != 0 ? fails : narrow_bits;
     }
   };
   for (size_t i = 0; i < instructions_.size(); ++i) {
-    const Instruction& instruction = instructions_[i];
-    switch (instruction.operation) {
-      case Opcode::Column:
-        if (instruction.kind != Kind::Integer) break;
-        bits[i] = static_cast<int>(instruction.column.width * 8) -
-                  (instruction.column.integer && instruction.column.type == Type::Unsigned ? 0 : 1);
+    const Expression& of = instructions_[i].of;
+    switch (of->kind) {
+      case Expression::Kind::Column:
+        if (of->values != ValueKind::Integer) break;
+        bits[i] = static_cast<int>(of->column.width * 8) -
+                  (of->column.integer && of->column.type == Type::Unsigned ? 0 : 1);
         break;
-      case Opcode::OfColumn:
+      case Expression::Kind::OfColumn:
         return true;
-      case Opcode::Constant:
-        bits[i] = instruction.huge == HugeInteger() ? bits_of_magnitude(instruction.integer) : huge_bits;
+      case Expression::Kind::Constant:
+        bits[i] = of->huge == HugeInteger() ? bits_of_magnitude(of->integer) : huge_bits;
         break;
-      case Opcode::Null:
+      case Expression::Kind::Null:
         bits[i] = 0;
         break;
-      case Opcode::Matches:
+      case Expression::Kind::Matches:
         bits[i] = 1;
         break;
-      case Opcode::Call:
-        bits[i] = bits_of_call(instruction);
+      case Expression::Kind::Call:
+        bits[i] = bits_of_call(instructions_[i]);
         break;
     }
     if (bits[i] >= fails) return true;

@@ -99,7 +99,7 @@ std::vector<Program::Register> registers(const std::vector<Computation::Column>&
 }  // namespace
 
 Computation::Column Computation::Column::of(const Program& program, Program::Register result) {
-  const bool real = program.kind(result) == Program::Kind::Real;
+  const bool real = program.kind(result) == ValueKind::Real;
   return {.type = {.integer = true, .type = real ? Type::Double : Type::Signed, .width = sizeof(int64_t)},
           .result = result};
 }

@@ -264,9 +264,9 @@ TEST(MomentTest, GivesEqualFunctionsOnce) {
 
 std::string formatted(const MomentParts& parts, const char* format) {
   const auto program = std::make_shared<Program>();
-  const Program::Register result =
-      program->call(Function::DateFormat,
-                    std::array{program->constant(moment_of(parts)), program->constant(std::string(format))});
+  const auto result =
+      program->add(Expression::call(Function::DateFormat, {Expression::constant(moment_of(parts)),
+                                                           Expression::constant(std::string(format))}));
   Evaluator evaluator(program);
   evaluator.run({.rows = 2, .columns = {}});
   if (evaluator.result(result).failure(1) != 0) return "unknown";
@@ -308,9 +308,9 @@ TEST(MomentTest, RowsHaveTheTextOfTheirOwnMoment) {
     for (const std::string& format : {std::string{'%', directive}, std::string{'<', '%', directive, '>', '%'},
                                       std::string{'%', 'i', '%', directive, ' ', '%', 'e'}}) {
       const auto program = std::make_shared<Program>();
-      const auto moment = program->column(0, {.integer = true, .type = Type::Signed, .width = 8});
-      const auto result =
-          program->call(Function::DateFormat, std::array{moment, program->constant(std::string(format))});
+      const auto moment = Expression::column(0, {.integer = true, .type = Type::Signed, .width = 8});
+      const auto result = program->add(
+          Expression::call(Function::DateFormat, {moment, Expression::constant(std::string(format))}));
       Evaluator evaluator(program);
       evaluator.run({.rows = static_cast<uint32_t>(rows.size()), .columns = columns});
       const Computed& texts = evaluator.result(result);

@@ -32,11 +32,11 @@ using Numbers = std::vector<std::optional<int64_t>>;
 std::vector<Answer> of_columns(Function function, const std::vector<Numbers>& columns,
                                FunctionSettings settings = {}) {
   const auto program = std::make_shared<Program>();
-  std::vector<Program::Register> inputs;
+  std::vector<Expression> inputs;
   std::vector<ColumnVector> vectors(columns.size());
   std::vector<const ColumnVector*> batch;
   for (size_t i = 0; i < columns.size(); ++i) {
-    inputs.push_back(program->column(static_cast<uint16_t>(i), whole));
+    inputs.push_back(Expression::column(static_cast<uint16_t>(i), whole));
     for (const auto& number : columns[i]) {
       vectors[i].integers.push_back(order_signed(number.value_or(17), 8));
       vectors[i].nulls.push_back(number ? 0 : 1);
@@ -44,7 +44,7 @@ std::vector<Answer> of_columns(Function function, const std::vector<Numbers>& co
     }
     batch.push_back(&vectors[i]);
   }
-  const Program::Register result = program->call(function, inputs, std::move(settings));
+  const auto result = program->add(Expression::call(function, inputs, std::move(settings)));
   Evaluator evaluator(program);
   const auto rows = static_cast<uint32_t>(columns.front().size());
   evaluator.run({.rows = rows, .columns = batch});
@@ -71,8 +71,8 @@ std::vector<double> of_reals(Function function, const std::vector<double>& numbe
     vector.integers.push_back(order_double(number));
     vector.nulls.push_back(0);
   }
-  const Program::Register result =
-      program->call(function, std::array{program->column(0, real)}, std::move(settings));
+  const auto result =
+      program->add(Expression::call(function, {Expression::column(0, real)}, std::move(settings)));
   const ColumnVector* const columns = &vector;
   Evaluator evaluator(program);
   evaluator.run({.rows = static_cast<uint32_t>(numbers.size()), .columns = {&columns, 1}});
@@ -154,14 +154,15 @@ TEST(NumberFunctionsTest, FindsNumbersAmongOthers) {
 /// A second argument that divides by zero counts only where the first one is not NULL.
 TEST(NumberFunctionsTest, TellsNothingOfWhatIsNotLookedAt) {
   const auto program = std::make_shared<Program>();
-  const Program::Register first = program->column(0, whole);
-  const Program::Register quotient = program->divide(Function::IntegerDivide, program->constant(int64_t{8}),
-                                                     program->column(1, whole), true);
-  const Program::Register of_first = program->call(Function::Greatest, std::array{first, quotient}),
-                          of_second = program->call(Function::Greatest, std::array{quotient, first}),
-                          sum = program->call(Function::Add, std::array{first, quotient}),
-                          sum_in_order =
-                              program->call(Function::Add, std::array{first, quotient}, {.in_order = true});
+  const Expression first = Expression::column(0, whole);
+  const Expression quotient = Expression::call(
+      Function::IntegerDivide, {Expression::constant(int64_t{8}), Expression::column(1, whole)},
+      {.tells_zero = true});
+  const auto of_first = program->add(Expression::call(Function::Greatest, {first, quotient})),
+             of_second = program->add(Expression::call(Function::Greatest, {quotient, first})),
+             sum = program->add(Expression::call(Function::Add, {first, quotient})),
+             sum_in_order =
+                 program->add(Expression::call(Function::Add, {first, quotient}, {.in_order = true}));
   std::array<ColumnVector, 2> vectors;
   for (const std::optional<int64_t> number : {std::optional<int64_t>(), std::optional<int64_t>(8)}) {
     vectors[0].integers.push_back(order_signed(number.value_or(0), 8));
@@ -186,8 +187,8 @@ TEST(NumberFunctionsTest, TellsNothingOfWhatIsNotLookedAt) {
 TEST(NumberFunctionsTest, KnowsWhatCannotFail) {
   const auto may_fail = [](Function function, uint32_t width, FunctionSettings settings = {}) {
     Program program;
-    program.call(function, std::array{program.column(0, {.type = Type::Signed, .width = width})},
-                 std::move(settings));
+    program.add(Expression::call(function, {Expression::column(0, {.type = Type::Signed, .width = width})},
+                                 std::move(settings)));
     return program.may_fail();
   };
   EXPECT_FALSE(may_fail(Function::Absolute, 4));
@@ -197,9 +198,10 @@ TEST(NumberFunctionsTest, KnowsWhatCannotFail) {
   EXPECT_TRUE(may_fail(Function::InDigits, 4, {.digits = 1}));
   EXPECT_TRUE(may_fail(Function::InRange, 4, {.range = NumberRange::Unsigned}));
   Program masked;
-  const Program::Register bits =
-      masked.call(Function::BitAnd, std::array{masked.column(0, whole), masked.constant(int64_t{1023})});
-  masked.call(Function::Multiply, std::array{bits, masked.column(1, {.type = Type::Signed, .width = 4})});
+  const Expression bits =
+      Expression::call(Function::BitAnd, {Expression::column(0, whole), Expression::constant(int64_t{1023})});
+  masked.add(Expression::call(Function::Multiply,
+                              {bits, Expression::column(1, {.type = Type::Signed, .width = 4})}));
   EXPECT_FALSE(masked.may_fail());
 }
 

@@ -12,7 +12,6 @@
 namespace hailstone {
 namespace {
 
-using Register = Program::Register;
 using Values = std::vector<std::optional<HugeInteger>>;
 
 HugeInteger number(WideInteger value) { return HugeInteger::of(value); }
@@ -20,18 +19,11 @@ HugeInteger number(WideInteger value) { return HugeInteger::of(value); }
 /// Columns of 32 bytes, and one of BIGINT UNSIGNED behind them.
 class HugeNumbersTest : public testing::Test {
  protected:
-  HugeNumbersTest() {
-    constexpr ScanColumn huge{.integer = false, .type = Type::OrderedBytes, .width = sizeof(HugeInteger)};
-    a_ = program_->column_of_numbers(0, huge);
-    b_ = program_->column_of_numbers(1, huge);
-    c_ = program_->column(2, {.integer = true, .type = Type::Unsigned, .width = 8});
+  static Expression call(Function function, std::vector<Expression> inputs, FunctionSettings settings = {}) {
+    return Expression::call(function, std::move(inputs), std::move(settings));
   }
 
-  Register call(Function function, std::initializer_list<Register> inputs, FunctionSettings settings = {}) {
-    return program_->call(function, std::vector<Register>(inputs), std::move(settings));
-  }
-
-  const Computed& run(Register result, const Values& a, const Values& b,
+  const Computed& run(const Expression& expression, const Values& a, const Values& b,
                       const std::vector<uint64_t>& c = {}) {
     vectors_.assign(3, {});
     bytes_.clear();
@@ -41,7 +33,9 @@ class HugeNumbersTest : public testing::Test {
     std::ranges::copy(c, vectors_[2].integers.begin());
     columns_.clear();
     for (const ColumnVector& vector : vectors_) columns_.push_back(&vector);
-    evaluator_.emplace(program_);
+    const auto program = std::make_shared<Program>();
+    const Program::Register result = program->add(expression);
+    evaluator_.emplace(program);
     evaluator_->run({.rows = static_cast<uint32_t>(a.size()), .columns = columns_});
     return evaluator_->result(result);
   }
@@ -56,8 +50,10 @@ class HugeNumbersTest : public testing::Test {
     }
   }
 
-  const std::shared_ptr<Program> program_ = std::make_shared<Program>();
-  Register a_ = 0, b_ = 0, c_ = 0;
+  static constexpr ScanColumn huge{
+      .integer = false, .type = Type::OrderedBytes, .width = sizeof(HugeInteger)};
+  const Expression a_ = Expression::column_of_numbers(0, huge), b_ = Expression::column_of_numbers(1, huge);
+  const Expression c_ = Expression::column(2, {.integer = true, .type = Type::Unsigned, .width = 8});
   const HugeInteger great_ = power_of_ten(60), small_ = number(7);
 
  private:
@@ -77,7 +73,7 @@ class HugeNumbersTest : public testing::Test {
 };
 
 TEST_F(HugeNumbersTest, AreNarrowWhereTheyFit) {
-  const Register sum = call(Function::Add, {a_, b_});
+  const Expression sum = call(Function::Add, {a_, b_});
   expect(run(sum, {great_, small_, {}}, {small_, -great_, great_}), {great_ + small_, small_ - great_, {}});
   const Computed& narrow = run(sum, {great_, small_, {}}, {number(1) - great_, small_, great_});
   expect(narrow, {number(1), number(14), {}});
@@ -100,27 +96,28 @@ TEST_F(HugeNumbersTest, AreComparedAndChosen) {
   expect(run(call(Function::Equal, {a_, b_}), a, b), {number(0), number(1), number(0), {}, {}});
   expect(run(call(Function::SameOrNull, {a_, b_}), a, b),
          {number(0), number(1), number(0), number(0), number(0)});
-  expect(run(call(Function::Between, {a_, b_, program_->constant(great_)}), a, b),
+  expect(run(call(Function::Between, {a_, b_, Expression::constant(great_)}), a, b),
          {number(1), number(1), number(0), {}, {}});
   expect(run(call(Function::Coalesce, {a_, b_}), a, b), {great_, great_, -great_, small_, great_});
-  const Register less = call(Function::IsTrue, {call(Function::Less, {a_, b_})});
-  expect(run(call(Function::Choose, {less, a_, program_->constant(int64_t{5})}), a, b),
+  const Expression less = call(Function::IsTrue, {call(Function::Less, {a_, b_})});
+  expect(run(call(Function::Choose, {less, a_, Expression::constant(int64_t{5})}), a, b),
          {number(5), number(5), -great_, number(5), number(5)});
   expect(run(call(Function::IsTrue, {a_}), a, b), {number(1), number(1), number(1), number(1), number(0)});
 }
 
 TEST_F(HugeNumbersTest, AreDividedAndRounded) {
-  const Register quotient = program_->divide_decimals(a_, b_, 9, true);
+  const Expression quotient =
+      Expression::call(Function::DecimalDivide, {a_, b_}, {.tells_zero = true, .digits = 9});
   expect(run(quotient, {great_, number(2), {}}, {number(3), number(3), number(0)}),
          {divide(great_ * power_of_ten(9), number(3)).quotient, number(666'666'666), {}});
   const Computed& by_zero = run(quotient, {great_, small_}, {number(0), small_});
   EXPECT_TRUE(by_zero.is_null(0));
   EXPECT_EQ(by_zero.failure(0), 1);
   EXPECT_EQ(by_zero.number(1), power_of_ten(9));
-  const Register rounded = call(Function::Round, {a_}, {.digits = 20});
+  const Expression rounded = call(Function::Round, {a_}, {.digits = 20});
   expect(run(rounded, {great_, -power_of_ten(20), power_of_ten(20) * small_ - number(1)}, {{}, {}, {}}),
          {power_of_ten(40), number(-1), small_});
-  const Register narrow = call(Function::Round, {a_}, {.digits = 2});
+  const Expression narrow = call(Function::Round, {a_}, {.digits = 2});
   expect(run(narrow, {number(149), number(150), number(-150), number(-149)}, {{}, {}, {}, {}}),
          {number(1), number(2), number(-2), number(-1)});
 }
@@ -132,7 +129,8 @@ TEST_F(HugeNumbersTest, AreDividedAlikeHoweverLongTheyAre) {
                                          power_of_ten(15),  -power_of_ten(17), power_of_ten(50)};
   for (size_t most = 2; most <= numbers.size(); ++most) {
     for (const unsigned digits : {0U, 3U, 9U, 18U, 19U, 30U}) {
-      const Register quotient = program_->divide_decimals(a_, b_, digits, true);
+      const Expression quotient =
+          Expression::call(Function::DecimalDivide, {a_, b_}, {.tells_zero = true, .digits = digits});
       Values dividends, divisors, quotients;
       std::vector<Failure> failures;
       const auto add = [&](const std::optional<HugeInteger>& dividend,
@@ -163,20 +161,20 @@ TEST_F(HugeNumbersTest, AreDividedAlikeHoweverLongTheyAre) {
 }
 
 TEST_F(HugeNumbersTest, AreTheNearestDouble) {
-  const Register real = program_->to_real(a_, 30);
+  const Expression real = Expression::call(Function::ToReal, {a_}, {.digits = 30});
   const Computed& computed =
       run(real, {power_of_ten(60), -power_of_ten(29) * small_, number(0)}, {{}, {}, {}});
   EXPECT_EQ(computed.reals[0], 1e30);
   EXPECT_EQ(computed.reals[1], -0.7);
   EXPECT_EQ(computed.reals[2], 0.0);
-  const Register third = program_->to_real(a_, 3);
+  const Expression third = Expression::call(Function::ToReal, {a_}, {.digits = 3});
   // 2^53 + 1 thousandths.
   EXPECT_EQ(run(third, {number(9'007'199'254'740'993)}, {{}}).reals[0], 9'007'199'254'740.993);
 }
 
 TEST_F(HugeNumbersTest, FailWhereAnIntIsWanted) {
-  const Register as_signed = call(Function::InRange, {a_}, {.range = NumberRange::Signed});
-  const Register as_unsigned = call(Function::InRange, {a_}, {.range = NumberRange::Unsigned});
+  const Expression as_signed = call(Function::InRange, {a_}, {.range = NumberRange::Signed});
+  const Expression as_unsigned = call(Function::InRange, {a_}, {.range = NumberRange::Unsigned});
   const HugeInteger beyond = number(WideInteger{1} << 63);
   const Values values{beyond, -beyond, number(-1), number(WideInteger{1} << 64)};
   const Computed& of_signed = run(as_signed, values, {{}, {}, {}, {}});
@@ -191,7 +189,7 @@ TEST_F(HugeNumbersTest, FailWhereAnIntIsWanted) {
 }
 
 TEST_F(HugeNumbersTest, AreUnknownToFunctionsThatDoNotTakeThem) {
-  const Register absolute = program_->call(Function::Absolute, std::array{a_});
+  const Expression absolute = Expression::call(Function::Absolute, {a_});
   const Computed& computed = run(absolute, {great_, small_, {}}, {{}, {}, {}});
   EXPECT_EQ(computed.failure(0), unknown_value);
   EXPECT_EQ(computed.failure(1), 0);
@@ -200,8 +198,8 @@ TEST_F(HugeNumbersTest, AreUnknownToFunctionsThatDoNotTakeThem) {
 }
 
 TEST_F(HugeNumbersTest, AreTextsOfAllDigits) {
-  const Register whole = call(Function::NumberText, {a_}),
-                 parted = call(Function::NumberText, {a_}, {.digits = 30});
+  const Expression whole = call(Function::NumberText, {a_}),
+                   parted = call(Function::NumberText, {a_}, {.digits = 30});
   const HugeInteger all = power_of_ten(65) - number(1);
   const Values values{all, -all, power_of_ten(36), small_, {}, -power_of_ten(29)};
   const Computed& of_whole = run(whole, values, {{}, {}, {}, {}, {}, {}});

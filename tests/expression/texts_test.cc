@@ -11,7 +11,6 @@
 namespace hailstone {
 namespace {
 
-using Register = Program::Register;
 using Texts = std::vector<std::optional<std::string>>;
 using Numbers = std::vector<std::optional<int64_t>>;
 
@@ -64,12 +63,12 @@ constexpr ScanColumn number_column{.integer = true, .type = Type::Signed, .width
 
 class TextsTest : public testing::TestWithParam<bool> {
  protected:
-  Register call(Function function, std::initializer_list<Register> inputs, uint64_t most_bytes = 0) {
-    return program_->call(function, std::vector<Register>(inputs),
-                          {.collation = &binary_collation(), .most_bytes = most_bytes});
+  static Expression call(Function function, std::vector<Expression> inputs, uint64_t most_bytes = 0) {
+    return Expression::call(function, std::move(inputs),
+                            {.collation = &binary_collation(), .most_bytes = most_bytes});
   }
-  Register text(const char* value) { return program_->constant(std::string(value)); }
-  Register number(int64_t value) { return program_->constant(value); }
+  static Expression text(const char* value) { return Expression::constant(std::string(value)); }
+  static Expression number(int64_t value) { return Expression::constant(value); }
 
   Rows rows(const Texts& a, const Texts& b = {}, const Numbers& n = {}) {
     const auto padded = [&](auto values) {
@@ -78,7 +77,7 @@ class TextsTest : public testing::TestWithParam<bool> {
     };
     return {a, padded(b), padded(n), GetParam() ? dictionary_of(a) : nullptr};
   }
-  Texts texts(Evaluator& evaluator, Register result, const Rows& rows) {
+  Texts texts(Evaluator& evaluator, Program::Register result, const Rows& rows) {
     evaluator.run(rows.batch());
     const Computed& computed = evaluator.result(result);
     Texts all;
@@ -88,11 +87,13 @@ class TextsTest : public testing::TestWithParam<bool> {
     }
     return all;
   }
-  Texts texts(Register result, const Rows& rows) {
+  Texts texts(const Expression& expression, const Rows& rows) {
+    const auto result = program_->add(expression);
     Evaluator evaluator(program_);
     return texts(evaluator, result, rows);
   }
-  Numbers numbers(Register result, const Rows& rows) {
+  Numbers numbers(const Expression& expression, const Rows& rows) {
+    const auto result = program_->add(expression);
     Evaluator evaluator(program_);
     evaluator.run(rows.batch());
     const Computed& computed = evaluator.result(result);
@@ -103,19 +104,19 @@ class TextsTest : public testing::TestWithParam<bool> {
   }
 
   const std::shared_ptr<Program> program_ = std::make_shared<Program>();
-  const Register a_ = program_->column(0, text_column);
-  const Register b_ = program_->column(1, text_column);
-  const Register n_ = program_->column(2, number_column);
+  const Expression a_ = Expression::column(0, text_column);
+  const Expression b_ = Expression::column(1, text_column);
+  const Expression n_ = Expression::column(2, number_column);
 };
 
 INSTANTIATE_TEST_SUITE_P(Stored, TextsTest, testing::Bool(),
                          [](const auto& test) { return test.param ? "AsCodes" : "AsTheyAre"; });
 
 TEST_P(TextsTest, AreConcatenated) {
-  const Register both = call(Function::Concat, {a_, text("-"), b_});
+  const Expression both = call(Function::Concat, {a_, text("-"), b_});
   EXPECT_EQ(texts(both, rows({"x", std::nullopt, "", "y"}, {"1", "2", "", std::nullopt})),
             (Texts{"x-1", std::nullopt, "-", std::nullopt}));
-  const Register with = call(Function::ConcatWith, {text(","), a_, b_, a_});
+  const Expression with = call(Function::ConcatWith, {text(","), a_, b_, a_});
   EXPECT_EQ(texts(with, rows({"x", std::nullopt, ""}, {"1", "2", std::nullopt})), (Texts{"x,1,x", "2", ","}));
   EXPECT_EQ(texts(call(Function::ConcatWith, {a_, b_, b_}), rows({"+", std::nullopt}, {"1", "2"})),
             (Texts{"1+1", std::nullopt}));
@@ -182,9 +183,10 @@ TEST_P(TextsTest, AreComparedAndChosen) {
   EXPECT_EQ(texts(call(Function::Choose, {n_, a_, text("no")}), some),
             (Texts{"b", "no", std::nullopt, "no"}));
   EXPECT_EQ(texts(call(Function::Coalesce, {a_, b_}), some), (Texts{"b", "B", "b", "a"}));
-  EXPECT_EQ(numbers(call(Function::IsNull, {call(Function::Coalesce, {a_, program_->null(ValueKind::Text)})}),
-                    some),
-            (Numbers{0, 0, 1, 0}));
+  EXPECT_EQ(
+      numbers(call(Function::IsNull, {call(Function::Coalesce, {a_, Expression::null(ValueKind::Text)})}),
+              some),
+      (Numbers{0, 0, 1, 0}));
 }
 
 TEST_P(TextsTest, AreFilledUp) {
@@ -196,7 +198,7 @@ TEST_P(TextsTest, AreFilledUp) {
             (Texts{"abcxyx", "ab", "abc", std::nullopt, "xx", std::nullopt, std::nullopt}));
   EXPECT_EQ(texts(call(Function::PadRight, {a_, n_, text(" ")}), rows({"a", "a"}, {}, {-1, 0})),
             (Texts{std::nullopt, ""}));
-  const Register repeated = call(Function::Repeat, {a_, n_});
+  const Expression repeated = call(Function::Repeat, {a_, n_});
   EXPECT_EQ(texts(repeated, rows({"ab", "ab", "ab", "", std::nullopt, "x"}, {}, {3, 1, -1, INT64_MAX, 2})),
             (Texts{"ababab", "ab", "", "", std::nullopt, std::nullopt}));
   EXPECT_EQ(texts(call(Function::Reverse, {a_}), rows({"abc", "", std::nullopt})),
@@ -205,8 +207,8 @@ TEST_P(TextsTest, AreFilledUp) {
 
 /// The numbers of bytes that are asked for count, not those of the text that comes out.
 TEST_P(TextsTest, ThatWouldBeFilledUpTooMuchFail) {
-  const Register padded = call(Function::PadRight, {a_, n_, b_}, 40);
-  const Register repeated = call(Function::Repeat, {a_, n_}, 40);
+  const auto padded = program_->add(call(Function::PadRight, {a_, n_, b_}, 40));
+  const auto repeated = program_->add(call(Function::Repeat, {a_, n_}, 40));
   Evaluator evaluator(program_);
   const Rows some =
       rows({"abcd", "abcd", "abcd", "", "abcd"}, {"", "x", "x", "x", "x"}, {11, 11, 10, 9, INT64_MAX});
@@ -272,10 +274,10 @@ TEST_P(TextsTest, AreOneOfSeveral) {
 
 /// A failure in what ELT does not take is none.
 TEST_P(TextsTest, FailOnlyWhereTheyAreTaken) {
-  const Register part =
-      call(Function::Left, {a_, program_->divide(Function::IntegerDivide, number(4), n_, true)});
-  const Register by_number =
-      call(Function::Numbered, {call(Function::Add, {n_, number(1)}), text("no"), part});
+  const Expression part = call(
+      Function::Left, {a_, Expression::call(Function::IntegerDivide, {number(4), n_}, {.tells_zero = true})});
+  const auto by_number =
+      program_->add(call(Function::Numbered, {call(Function::Add, {n_, number(1)}), text("no"), part}));
   Evaluator evaluator(program_);
   const Rows some = rows({"abcdef", "abcdef"}, {}, {0, 1});
   evaluator.run(some.batch());
@@ -299,27 +301,27 @@ TEST_P(TextsTest, AreMadeOfWholeNumbers) {
 }
 
 TEST_P(TextsTest, AreMadeOfDecimals) {
-  const Register of_two = program_->call(Function::NumberText, std::vector<Register>{n_}, {.digits = 2});
+  const Expression of_two = Expression::call(Function::NumberText, {n_}, {.digits = 2});
   EXPECT_EQ(texts(of_two, rows({"", "", "", "", "", ""}, {}, {1250, -5, 0, 100, INT64_MIN, std::nullopt})),
             (Texts{"12.50", "-0.05", "0.00", "1.00", "-92233720368547758.08", std::nullopt}));
 }
 
 /// What a batch has must not be taken for what the next one has.
 TEST_P(TextsTest, AreThoseOfTheirBatch) {
-  const Register first = call(Function::Concat, {call(Function::Left, {a_, number(1)}), text("!")});
-  const Register both = call(Function::Concat, {first, b_, call(Function::NumberText, {n_})});
+  const Expression first = call(Function::Concat, {call(Function::Left, {a_, number(1)}), text("!")});
+  const auto both = program_->add(call(Function::Concat, {first, b_, call(Function::NumberText, {n_})}));
   Evaluator evaluator(program_);
   EXPECT_EQ(texts(evaluator, both, rows({"ab", "cd", std::nullopt}, {"1", std::nullopt, "3"}, {7, 8, 9})),
             (Texts{"a!17", std::nullopt, std::nullopt}));
   EXPECT_EQ(
       texts(evaluator, both, rows({"xy", "zz", "ab", "q"}, {"1", "2", "3", "4"}, {7, 8, 9, std::nullopt})),
       (Texts{"x!17", "z!28", "a!39", std::nullopt}));
-  EXPECT_EQ(texts(evaluator, first, rows({std::nullopt, "cd"}, {"1", "2"}, {1, 2})),
+  EXPECT_EQ(texts(evaluator, program_->add(first), rows({std::nullopt, "cd"}, {"1", "2"}, {1, 2})),
             (Texts{std::nullopt, "c!"}));
 }
 
 TEST_P(TextsTest, ThatAreTooLongFail) {
-  const Register twice = call(Function::Concat, {a_, a_}, 6);
+  const auto twice = program_->add(call(Function::Concat, {a_, a_}, 6));
   EXPECT_TRUE(program_->may_fail());
   Evaluator evaluator(program_);
   const Rows some = rows({"abc", "abcd", std::nullopt, ""});
@@ -335,8 +337,9 @@ TEST_P(TextsTest, ThatAreTooLongFail) {
 
 /// Whatever failed in an argument, the server is to be asked of the text.
 TEST_P(TextsTest, OfWhatHasFailedAreUnknown) {
-  const Register part =
-      call(Function::Left, {a_, program_->divide(Function::IntegerDivide, number(4), n_, true)});
+  const Expression quotient =
+      Expression::call(Function::IntegerDivide, {number(4), n_}, {.tells_zero = true});
+  const auto part = program_->add(call(Function::Left, {a_, quotient}));
   Evaluator evaluator(program_);
   const Rows some = rows({"abcdef", "abcdef", std::nullopt}, {}, {2, 0, 0});
   evaluator.run(some.batch());
@@ -359,8 +362,8 @@ class CountingTest final : public BytesTest {
 
 TEST_P(TextsTest, AreTestedOnceACode) {
   const auto test = std::make_shared<CountingTest>();
-  const Register passes =
-      program_->call(Function::Passes, std::array{call(Function::Concat, {a_, text("!")})}, {.test = test});
+  const auto passes = program_->add(
+      Expression::call(Function::Passes, {call(Function::Concat, {a_, text("!")})}, {.test = test}));
   const Rows some = rows({"ab", "c", "ab", "ab", std::nullopt, "c"});
   Evaluator evaluator(program_, {passes});
   for (int batch = 1; batch <= 2; ++batch) {
@@ -386,8 +389,8 @@ class Halves final : public TextFunction {
 };
 
 TEST_P(TextsTest, AreMadeByTheApplication) {
-  const Register half =
-      program_->call(Function::PatternPart, std::array{a_}, {.of_texts = std::make_shared<Halves>()});
+  const auto half =
+      program_->add(Expression::call(Function::PatternPart, {a_}, {.of_texts = std::make_shared<Halves>()}));
   EXPECT_TRUE(program_->may_fail());
   Evaluator evaluator(program_);
   const Rows some = rows({"abcd", "?", std::nullopt, "abcd"});

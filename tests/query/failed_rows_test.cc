@@ -18,8 +18,6 @@
 namespace hailstone {
 namespace {
 
-using Register = Program::Register;
-
 /// Three columns of a batch: whole numbers, some of them NULL; of these `c` without a sign.
 struct Numbers {
   std::vector<std::optional<int64_t>> a, b;
@@ -55,26 +53,23 @@ constexpr ScanColumn unsigned_number{.integer = true, .type = Type::Unsigned, .w
 
 class FailureTest : public testing::Test {
  protected:
-  FailureTest() {
-    a_ = program_->column(0, signed_number);
-    b_ = program_->column(1, signed_number);
-    c_ = program_->call(Function::InRange, std::array{program_->column(2, unsigned_number)},
-                        {.range = NumberRange::Signed});
+  static Expression call(Function called, std::vector<Expression> arguments) {
+    return Expression::call(called, std::move(arguments));
   }
-  Register call(Function opcode, std::initializer_list<Register> inputs) {
-    return program_->call(opcode, {inputs.begin(), inputs.size()});
+  Expression quotient(bool tells_zero = true) {
+    return Expression::call(Function::IntegerDivide, {a_, b_},
+                            {.tells_zero = tells_zero, .range = NumberRange::Signed});
   }
-  Register quotient(bool tells_zero = true) {
-    return program_->call(Function::IntegerDivide, std::array{a_, b_},
-                          {.tells_zero = tells_zero, .range = NumberRange::Signed});
-  }
-  Register constant(int64_t number) { return program_->constant(number); }
+  static Expression constant(int64_t number) { return Expression::constant(number); }
 
-  /// Runs the program over the rows, and gives what a register has: nothing for NULL.
-  void expect(Register result, const Numbers& numbers, const std::vector<std::optional<int64_t>>& values,
-              const std::vector<Failure>& failures) {
+  /// Computes the expression of the rows: nothing for NULL.
+  static void expect(const Expression& expression, const Numbers& numbers,
+                     const std::vector<std::optional<int64_t>>& values,
+                     const std::vector<Failure>& failures) {
     const Columns columns(numbers);
-    Evaluator evaluator(program_);
+    const auto program = std::make_shared<Program>();
+    const Program::Register result = program->add(expression);
+    Evaluator evaluator(program);
     evaluator.run(columns.batch());
     const Computed& computed = evaluator.result(result);
     for (uint32_t row = 0; row < failures.size(); ++row) {
@@ -87,8 +82,9 @@ class FailureTest : public testing::Test {
     }
   }
 
-  const std::shared_ptr<Program> program_ = std::make_shared<Program>();
-  Register a_ = 0, b_ = 0, c_ = 0;
+  const Expression a_ = Expression::column(0, signed_number), b_ = Expression::column(1, signed_number);
+  const Expression c_ = Expression::call(Function::InRange, {Expression::column(2, unsigned_number)},
+                                         {.range = NumberRange::Signed});
   const Numbers some_{.a = {7, 7, std::nullopt, 7, std::nullopt, INT64_MIN},
                       .b = {2, 0, 0, std::nullopt, 3, -1},
                       .c = {1, 2, 3, 4, 5, uint64_t{1} << 63}};
@@ -97,21 +93,22 @@ class FailureTest : public testing::Test {
 TEST_F(FailureTest, DivisionsByZeroAreNull) {
   expect(quotient(), some_, {3, {}, {}, {}, {}, {}}, {0, 1, 0, 0, 0, unknown_value});
   expect(quotient(false), some_, {3, {}, {}, {}, {}, {}}, {0, 0, 0, 0, 0, unknown_value});
-  const Register remainder = program_->divide(Function::Remainder, a_, b_, true);
+  const Expression remainder = Expression::call(Function::Remainder, {a_, b_}, {.tells_zero = true});
   expect(remainder, some_, {1, {}, {}, {}, {}, 0}, {0, 1, 0, 0, 0, 0});
 }
 
 TEST_F(FailureTest, AreCountedByRow) {
-  const std::array both{quotient(), program_->divide(Function::Remainder, a_, b_, true)};
-  const Register twice = program_->call(Function::Add, both, {.range = NumberRange::Signed});
+  const Expression remainder = Expression::call(Function::Remainder, {a_, b_}, {.tells_zero = true});
+  const Expression twice =
+      Expression::call(Function::Add, {quotient(), remainder}, {.range = NumberRange::Signed});
   expect(twice, some_, {4, {}, {}, {}, {}, {}}, {0, 2, 0, 0, 0, unknown_value});
   expect(c_, some_, {1, 2, 3, 4, 5, {}}, {0, 0, 0, 0, 0, unknown_value});
 }
 
 TEST_F(FailureTest, GoWithWhatIsTaken) {
-  const Register divided = quotient();
+  const Expression divided = quotient();
   // IF(b, a DIV b, 5), and the other way round.
-  const Register is_zero = call(Function::IsTrue, {call(Function::Equal, {b_, constant(0)})});
+  const Expression is_zero = call(Function::IsTrue, {call(Function::Equal, {b_, constant(0)})});
   expect(call(Function::Choose, {is_zero, constant(5), divided}), some_, {3, 5, 5, {}, {}, {}},
          {0, 0, 0, 0, 0, unknown_value});
   expect(call(Function::Choose, {is_zero, divided, constant(5)}), some_, {5, {}, {}, 5, 5, 5},
@@ -124,9 +121,9 @@ TEST_F(FailureTest, GoWithWhatIsTaken) {
 }
 
 TEST_F(FailureTest, EndWhereTheOtherSideDecides) {
-  const Register low = call(Function::Less, {quotient(), constant(9)});
-  const Register never = call(Function::Less, {c_, constant(0)});
-  const Register always = call(Function::Less, {constant(0), constant(1)});
+  const Expression low = call(Function::Less, {quotient(), constant(9)});
+  const Expression never = call(Function::Less, {c_, constant(0)});
+  const Expression always = call(Function::Less, {constant(0), constant(1)});
   // What decides stands in front, or behind.
   expect(call(Function::And, {call(Function::Silenced, {never}), low}), some_, {0, 0, 0, 0, 0, 0},
          {0, 0, 0, 0, 0, 0});
@@ -136,7 +133,8 @@ TEST_F(FailureTest, EndWhereTheOtherSideDecides) {
   expect(call(Function::Or, {low, always}), some_, {1, 1, 1, 1, 1, {}}, {0, 1, 0, 0, 0, unknown_value});
   // Behind a first NULL nothing is compared.
   const Numbers nulls{.a = {{}, 1}, .b = {0, 0}, .c = {1, 1}};
-  const Register divides_by_b = program_->divide(Function::IntegerDivide, constant(1), b_, true);
+  const Expression divides_by_b =
+      Expression::call(Function::IntegerDivide, {constant(1), b_}, {.tells_zero = true});
   expect(call(Function::Less, {a_, divides_by_b}), nulls, {{}, {}}, {0, 1});
   expect(call(Function::Greater, {divides_by_b, a_}), nulls, {{}, {}}, {1, 1});
   expect(call(Function::Between, {a_, divides_by_b, divides_by_b}), nulls, {{}, {}}, {0, 2});
@@ -163,22 +161,24 @@ class SmallSum final : public NumberFunction {
 TEST_F(FailureTest, FunctionsOfNumbersAreUnknownOrNull) {
   const auto function = std::make_shared<SmallSum>();
   const Numbers numbers{.a = {7, 7, {}, 7, 112, {}}, .b = {2, 3, 99, {}, 0, {}}, .c = {1, 1, 1, 1, 1, 1}};
-  expect(program_->of_moments(function, a_), numbers, {7, 7, {}, 7, {}, {}}, {0, 0, 0, 0, unknown_value, 0});
-  expect(program_->of_moments(function, b_), numbers, {2, 3, {}, {}, 0, {}}, {0, 0, 1, 0, 0, 0});
-  const Register sum = program_->of_moments(Function::UnitsBetween, function, a_, b_);
+  expect(Expression::call(Function::PartOfMoment, {a_}, {.of_numbers = function}), numbers,
+         {7, 7, {}, 7, {}, {}}, {0, 0, 0, 0, unknown_value, 0});
+  expect(Expression::call(Function::PartOfMoment, {b_}, {.of_numbers = function}), numbers,
+         {2, 3, {}, {}, 0, {}}, {0, 0, 1, 0, 0, 0});
+  const Expression sum = Expression::call(Function::UnitsBetween, {a_, b_}, {.of_numbers = function});
   expect(sum, numbers, {9, {}, {}, {}, {}, {}}, {0, 1, 0, 0, unknown_value, 0});
-  EXPECT_EQ(sum, program_->of_moments(Function::UnitsBetween, function, a_, b_));
-  EXPECT_NE(sum, program_->of_moments(Function::UnitsBetween, std::make_shared<SmallSum>(), a_, b_));
   // The second is not looked at behind a first NULL.
-  expect(program_->of_moments(Function::UnitsBetween, function, a_, quotient()),
+  expect(Expression::call(Function::UnitsBetween, {a_, quotient()}, {.of_numbers = function}),
          {.a = {4, {}}, .b = {0, 0}, .c = {1, 1}}, {{}, {}}, {1, 0});
-  EXPECT_TRUE(program_->may_fail());
+  Program program;
+  program.add(sum);
+  EXPECT_TRUE(program.may_fail());
 }
 
 TEST_F(FailureTest, EndWithAnotherValue) {
   expect(call(Function::Otherwise, {quotient(), constant(-5)}), some_, {3, -5, {}, {}, {}, -5},
          {0, 0, 0, 0, 0, 0});
-  const Register null = program_->null(Program::Kind::Integer);
+  const Expression null = Expression::null(ValueKind::Integer);
   expect(call(Function::Otherwise, {quotient(), null}), some_, {3, {}, {}, {}, {}, {}}, {0, 0, 0, 0, 0, 0});
 }
 
@@ -243,22 +243,24 @@ class FailedRowsTest : public QueryTest {
                                      std::shared_ptr<HostExpressions> host = nullptr) {
     constexpr ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
     const auto conditions = std::make_shared<Program>(), values = std::make_shared<Program>();
-    const Register number = conditions->column(0, column);
-    const Register rest =
-        conditions->divide(Function::Remainder, number, conditions->constant(int64_t{2}), true);
-    Register passes = conditions->call(Function::Equal, std::array{rest, conditions->constant(int64_t{0})});
+    const Expression number = Expression::column(0, column);
+    const Expression rest = Expression::call(Function::Remainder, {number, Expression::constant(int64_t{2})},
+                                             {.tells_zero = true});
+    Expression passes = Expression::call(Function::Equal, {rest, Expression::constant(int64_t{0})});
     if (in_condition) {
-      const Register quotient =
-          conditions->divide(Function::IntegerDivide, number, conditions->column(1, column), true);
-      const Register is_positive =
-          conditions->call(Function::GreaterEqual, std::array{quotient, conditions->constant(int64_t{0})});
-      passes = conditions->call(Function::And, std::array{is_positive, passes});
+      const Expression quotient = Expression::call(
+          Function::IntegerDivide, {number, Expression::column(1, column)}, {.tells_zero = true});
+      const Expression is_positive =
+          Expression::call(Function::GreaterEqual, {quotient, Expression::constant(int64_t{0})});
+      passes = Expression::call(Function::And, {is_positive, passes});
     }
-    Computation computation{.conditions = conditions, .passes = passes, .fallback = std::move(fallback)};
-    const Register quotient =
-        values->divide(Function::IntegerDivide, values->column(0, column), values->column(1, column), true);
+    Computation computation{
+        .conditions = conditions, .passes = conditions->add(passes), .fallback = std::move(fallback)};
+    const Expression quotient = Expression::call(
+        Function::IntegerDivide, {Expression::column(0, column), Expression::column(1, column)},
+        {.tells_zero = true});
     computation.values = values;
-    computation.columns = {Computation::Column::of(*values, quotient)};
+    computation.columns = {Computation::Column::of(*values, values->add(quotient))};
     if (host != nullptr) {
       computation.host = std::move(host);
       computation.columns.push_back(Computation::Column::of_host(
@@ -382,14 +384,14 @@ TEST_F(FailedRowsTest, NeedNoHostWhereNoneIsTaken) {
   // IF(divisor = 0, 1, number DIV divisor) > 0.
   constexpr ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
   const auto conditions = std::make_shared<Program>();
-  const Register divisor = conditions->column(1, column), zero = conditions->constant(int64_t{0});
-  const Register quotient =
-      conditions->divide(Function::IntegerDivide, conditions->column(0, column), divisor, true);
-  const Register is_zero = conditions->call(Function::Equal, std::array{divisor, zero});
-  const Register chosen =
-      conditions->call(Function::Choose, std::array{is_zero, conditions->constant(int64_t{1}), quotient});
+  const Expression divisor = Expression::column(1, column), zero = Expression::constant(int64_t{0});
+  const Expression quotient = Expression::call(
+      Function::IntegerDivide, {Expression::column(0, column), divisor}, {.tells_zero = true});
+  const Expression is_zero = Expression::call(Function::Equal, {divisor, zero});
+  const Expression chosen =
+      Expression::call(Function::Choose, {is_zero, Expression::constant(int64_t{1}), quotient});
   Computation computation{.conditions = conditions,
-                          .passes = conditions->call(Function::Greater, std::array{chosen, zero})};
+                          .passes = conditions->add(Expression::call(Function::Greater, {chosen, zero}))};
   auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,
                                      std::make_shared<const Predicate>(Predicate::always()),
                                      std::vector<uint16_t>{0, 1}, std::vector<bool>{false, false});

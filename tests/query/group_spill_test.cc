@@ -113,13 +113,15 @@ class GroupSpillTest : public QueryTest {
   std::unique_ptr<Grouping> group(std::span<const uint16_t> keys, std::span<const Aggregate> wanted,
                                   unsigned threads) {
     const auto program = std::make_shared<Program>();
-    const auto number_of_row = program->column(number, {.integer = true, .type = Type::Signed, .width = 4});
-    const auto huge_of_row = program->column_of_numbers(
+    const auto number_of_row =
+        Expression::column(number, {.integer = true, .type = Type::Signed, .width = 4});
+    const auto huge_of_row = Expression::column_of_numbers(
         huge, {.integer = false, .type = Type::OrderedBytes, .width = sizeof(HugeInteger)});
-    const auto rest =
-        program->divide(Function::Remainder, number_of_row, program->constant(int64_t{5}), false);
-    const auto is_multiple = program->call(Function::Equal, std::array{rest, program->constant(int64_t{0})});
-    const auto chosen = program->call(Function::Choose, std::array{is_multiple, huge_of_row, number_of_row});
+    const auto rest = Expression::call(Function::Remainder, {number_of_row, Expression::constant(int64_t{5})},
+                                       {.tells_zero = false});
+    const auto is_multiple = Expression::call(Function::Equal, {rest, Expression::constant(int64_t{0})});
+    const auto chosen =
+        program->add(Expression::call(Function::Choose, {is_multiple, huge_of_row, number_of_row}));
     Computation computation{.values = program};
     computation.columns.push_back(
         {.type = {.integer = true, .type = Type::Signed, .width = 8, .may_be_huge = true}, .result = chosen});

@@ -605,20 +605,18 @@ TEST_F(GroupingTest, OfExpressionsAndDistinctValues) {
   const ScanColumn word_column{.integer = false, .type = Type::Varchar, .width = 20};
   const auto conditions = std::make_shared<Program>();
   const auto values = std::make_shared<Program>();
-  const auto call = [](Program& program, Function operation, std::vector<Program::Register> inputs) {
-    return program.call(operation, inputs);
-  };
   Computation computation;
-  computation.passes = call(*conditions, Function::Less,
-                            {conditions->constant(int64_t{-100}), conditions->column(tiny, tiny_column)});
+  computation.passes = conditions->add(Expression::call(
+      Function::Less, {Expression::constant(int64_t{-100}), Expression::column(tiny, tiny_column)}));
   computation.conditions = conditions;
-  const auto number = values->column(id, id_column), small = values->column(tiny, tiny_column);
-  const auto is_b = values->matches(Predicate::bytes(word, std::make_shared<IsB>()), word, word_column);
-  const auto chosen = call(*values, Function::Choose,
-                           {is_b, call(*values, Function::Multiply, {small, number}),
-                            call(*values, Function::Subtract, {number, values->constant(int64_t{7})})});
+  const auto number = Expression::column(id, id_column), small = Expression::column(tiny, tiny_column);
+  const auto is_b = Expression::matches(Predicate::bytes(word, std::make_shared<IsB>()), word, word_column);
+  const auto chosen = values->add(Expression::call(
+      Function::Choose, {is_b, Expression::call(Function::Multiply, {small, number}),
+                         Expression::call(Function::Subtract, {number, Expression::constant(int64_t{7})})}));
   const auto last_digit = [&] {
-    return values->divide(Function::Remainder, number, values->constant(int64_t{10}), true);
+    return values->add(Expression::call(Function::Remainder, {number, Expression::constant(int64_t{10})},
+                                        {.tells_zero = true}));
   };
   const auto digit = last_digit();
   EXPECT_EQ(digit, last_digit());
@@ -711,7 +709,7 @@ TEST_F(GroupingTest, EndsWhereAnExpressionIsNotComputed) {
   add_rows(0, 3000, 300, true);
   reader_ = host_.transactions().begin(Isolation::RepeatableRead);
   const auto values = std::make_shared<Program>();
-  const auto number = values->column(wide, {.type = Type::Unsigned, .width = 8});
+  const auto number = values->add(Expression::column(wide, {.type = Type::Unsigned, .width = 8}));
   Computation computation{
       .conditions = nullptr, .values = values, .columns = {Computation::Column::of(*values, number)}};
   computation.has_failed = std::make_shared<std::atomic<bool>>(false);

@@ -56,18 +56,15 @@ class OperatorCountsTest : public QueryTest {
     auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None, predicate,
                                        std::vector<uint16_t>{number, label}, std::vector<bool>{false, true});
     const ScanColumn type{.type = Type::Signed, .width = 4};
-    const auto call = [](Program& program, Function operation, std::array<Program::Register, 2> inputs) {
-      return program.call(operation, inputs);
-    };
     const auto conditions = std::make_shared<Program>(), values = std::make_shared<Program>();
     Computation computation;
-    computation.passes = call(*conditions, Function::Less,
-                              {conditions->constant(int64_t{from} - 1), conditions->column(number, type)});
+    computation.passes = conditions->add(Expression::call(
+        Function::Less, {Expression::constant(int64_t{from} - 1), Expression::column(number, type)}));
     computation.conditions = conditions;
     computation.values = values;
-    computation.columns = {Computation::Column::of(
-        *values,
-        call(*values, Function::Remainder, {values->column(number, type), values->constant(int64_t{10})}))};
+    const auto digit = values->add(Expression::call(
+        Function::Remainder, {Expression::column(number, type), Expression::constant(int64_t{10})}));
+    computation.columns = {Computation::Column::of(*values, digit)};
     auto made = std::make_unique<ComputedRows>(std::move(scan), 2, std::move(computation));
     made->count_in(counts);
     return made;

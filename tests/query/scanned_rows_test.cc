@@ -57,10 +57,10 @@ class ScannedRowsTest : public QueryTest {
   /// Those from `from` on, by a program, that pass the host, if there is one.
   ScannedRows rows(int32_t from, std::shared_ptr<HostExpressions> host, const RowCounts& counts = {}) {
     const auto conditions = std::make_shared<Program>();
-    const auto number = conditions->column(0, {.type = Type::Signed, .width = 4});
+    const auto number = Expression::column(0, {.type = Type::Signed, .width = 4});
     Computation computation;
     computation.passes =
-        conditions->call(Function::Less, std::array{conditions->constant(int64_t{from} - 1), number});
+        conditions->add(Expression::call(Function::Less, {Expression::constant(int64_t{from} - 1), number}));
     computation.conditions = conditions;
     computation.host = std::move(host);
     auto scan = std::make_unique<Scan>(table_, *reader_, ReadLock::None,

@@ -55,20 +55,19 @@ class HashJoinTest : public OrderTest {
     return positions;
   }
 
-  /// With what `compute(program)` returns registers of behind the rows' own columns.
-  template <typename Compute>
-  static std::unique_ptr<RowBatches> with_columns(std::unique_ptr<RowBatches> rows, Compute&& compute) {
+  /// With further columns behind the rows' own ones.
+  static std::unique_ptr<RowBatches> with_columns(std::unique_ptr<RowBatches> rows,
+                                                  const std::vector<Expression>& columns) {
     auto program = std::make_shared<Program>();
     Computation computation;
-    for (const Program::Register each : compute(*program))
-      computation.columns.push_back(Computation::Column::of(*program, each));
+    for (const Expression& each : columns)
+      computation.columns.push_back(Computation::Column::of(*program, program->add(each)));
     computation.values = std::move(program);
     return std::make_unique<ComputedRows>(std::move(rows), columns_of_both, std::move(computation));
   }
 
-  static Program::Register sum(Program& program, Program::Register one, Program::Register other) {
-    const std::array inputs{one, other};
-    return program.call(Function::Add, inputs);
+  static Expression sum(const Expression& one, const Expression& other) {
+    return Expression::call(Function::Add, {one, other});
   }
 
   static bool has_key(const SortedRow& probe, const SortedRow& build, const KeyOfTest& key) {
@@ -245,19 +244,16 @@ TEST_F(HashJoinTest, Ranges) {
   };
   const auto with_numbers = [](std::unique_ptr<RowBatches> rows, uint16_t column, uint16_t first,
                                const std::vector<int64_t>& added) {
-    return with_columns(std::move(rows), [&](Program& program) {
-      const ScanColumn type{.integer = true,
-                            .type = column == real ? Type::Double : Type::Signed,
-                            .width = column == real ? 8U : (column == number ? 4U : 1U)};
-      const Program::Register stored = program.column(static_cast<uint16_t>(first + column), type);
-      std::vector<Program::Register> numbers;
-      for (const int64_t each : added) {
-        numbers.push_back(
-            sum(program, stored,
-                column == real ? program.constant(static_cast<double>(each)) : program.constant(each)));
-      }
-      return numbers;
-    });
+    const ScanColumn type{.integer = true,
+                          .type = column == real ? Type::Double : Type::Signed,
+                          .width = column == real ? 8U : (column == number ? 4U : 1U)};
+    const Expression stored = Expression::column(static_cast<uint16_t>(first + column), type);
+    std::vector<Expression> numbers;
+    for (const int64_t each : added) {
+      numbers.push_back(sum(stored, column == real ? Expression::constant(static_cast<double>(each))
+                                                   : Expression::constant(each)));
+    }
+    return with_columns(std::move(rows), numbers);
   };
   for (const RangeOfTest& range :
        {RangeOfTest{number, 3, 5}, RangeOfTest{number, 0, {}}, RangeOfTest{small, 1, 2},
@@ -319,22 +315,18 @@ TEST_F(HashJoinTest, Intervals) {
     const auto of_probe = between(first, first + 150), of_build = between(first - 300, first + 600);
     const auto probe = all_rows(of_probe), build = all_rows(of_build);
     const auto probe_side = [&](bool as_codes) {
-      return with_columns(side(of_probe, 0, as_codes), [&](Program& program) {
-        if (of_reals) return std::vector{program.column(real, of_real), program.column(real, of_real)};
-        const Program::Register stored = program.column(number, of_four);
-        return std::vector{sum(program, stored, program.constant(-before)),
-                           sum(program, stored, program.constant(behind))};
-      });
+      const Expression of_row = Expression::column(real, of_real),
+                       stored = Expression::column(number, of_four);
+      const std::vector<Expression> sums{sum(stored, Expression::constant(-before)),
+                                         sum(stored, Expression::constant(behind))};
+      return with_columns(side(of_probe, 0, as_codes), of_reals ? std::vector{of_row, of_row} : sums);
     };
     const auto build_side = [&](bool as_codes) {
-      return with_columns(side(of_build, columns_of_side, as_codes), [&](Program& program) {
-        if (of_reals) {
-          const Program::Register stored = program.column(columns_of_side + real, of_real);
-          return std::vector{stored, sum(program, stored, program.constant(1.5))};
-        }
-        const Program::Register stored = program.column(columns_of_side + number, of_four);
-        return std::vector{stored, sum(program, stored, program.column(columns_of_side + small, of_one))};
-      });
+      const Expression stored = of_reals ? Expression::column(columns_of_side + real, of_real)
+                                         : Expression::column(columns_of_side + number, of_four);
+      const Expression added =
+          of_reals ? Expression::constant(1.5) : Expression::column(columns_of_side + small, of_one);
+      return with_columns(side(of_build, columns_of_side, as_codes), {stored, sum(stored, added)});
     };
     for (const auto kind :
          {JoinPlan::Kind::Inner, JoinPlan::Kind::Left, JoinPlan::Kind::Semi, JoinPlan::Kind::Anti}) {

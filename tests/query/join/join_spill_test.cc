@@ -66,14 +66,15 @@ class HostCondition final : public HostExpressions {
 void add_failing_condition(JoinPlan& plan) {
   const ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
   auto program = std::make_shared<Program>();
-  const auto probe = program->column(number, column),
-             build = program->column(columns_of_side + number, column);
-  const auto rest = program->divide(Function::Remainder, probe, program->constant(int64_t{3}), false);
-  const auto quotient = program->divide(Function::IntegerDivide, probe, rest, true);
+  const auto probe = Expression::column(number, column),
+             build = Expression::column(columns_of_side + number, column);
+  const auto rest =
+      Expression::call(Function::Remainder, {probe, Expression::constant(int64_t{3})}, {.tells_zero = false});
+  const auto quotient = Expression::call(Function::IntegerDivide, {probe, rest}, {.tells_zero = true});
   const auto is_positive =
-      program->call(Function::GreaterEqual, std::array{quotient, program->constant(int64_t{0})});
-  const auto is_less = program->call(Function::Less, std::array{probe, build});
-  plan.passes = program->call(Function::And, std::array{is_positive, is_less});
+      Expression::call(Function::GreaterEqual, {quotient, Expression::constant(int64_t{0})});
+  const auto is_less = Expression::call(Function::Less, {probe, build});
+  plan.passes = program->add(Expression::call(Function::And, {is_positive, is_less}));
   plan.conditions = std::move(program);
 }
 
@@ -316,10 +317,10 @@ TEST_F(JoinSpillTest, KeysThatAreComputed) {
       for (uint16_t i = 0; i < 2; ++i) {
         auto program = std::make_shared<Program>();
         const ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
-        const Program::Register computed =
-            program->column(static_cast<uint16_t>(i * columns_of_side + number), column);
+        const Expression computed =
+            Expression::column(static_cast<uint16_t>(i * columns_of_side + number), column);
         Computation computation;
-        computation.columns.push_back(Computation::Column::of(*program, computed));
+        computation.columns.push_back(Computation::Column::of(*program, program->add(computed)));
         computation.values = std::move(program);
         sides[i] =
             std::make_unique<ComputedRows>(side(9'000 + 3'000 * i, i, 2), width, std::move(computation));

@@ -1,7 +1,6 @@
 // A further condition on pairs of rows, for the tests of joins.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -13,9 +12,8 @@ namespace hailstone {
 inline void add_less_numbers(JoinPlan& plan, uint16_t one, uint16_t other) {
   const ScanColumn column{.integer = true, .type = Type::Signed, .width = 4};
   auto program = std::make_shared<Program>();
-  const std::array<Program::Register, 2> numbers{program->column(one, column),
-                                                 program->column(other, column)};
-  plan.passes = program->call(Function::Less, numbers);
+  plan.passes = program->add(
+      Expression::call(Function::Less, {Expression::column(one, column), Expression::column(other, column)}));
   plan.conditions = std::move(program);
 }
 
