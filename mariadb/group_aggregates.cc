@@ -201,7 +201,15 @@ std::optional<GroupBlock::Counted> AggregateTranslator::extreme_of(Item& argumen
     return counted(kind, rows_.comparable(*field));
   }
   if (argument.const_item() || !can_be_stored(argument)) return std::nullopt;
-  return counted(kind, rows_.compute(argument, ServerValue::Image));
+  return counted(kind, rows_.compute(argument, kind_of_extreme(argument)));
+}
+
+/// Of days that do not exist the server compares what they are, and then stores the extreme, which may make
+/// it the zero of dates. In a table of groups it compares what it shows.
+ServerValue AggregateTranslator::kind_of_extreme(const Item& argument) const {
+  const auto type = argument.type_handler()->field_type();
+  if (type != MYSQL_TYPE_DATE && type != MYSQL_TYPE_DATETIME) return ServerValue::Image;
+  return block_.by_table ? ServerValue::ShownMoment : ServerValue::Moment;
 }
 
 std::optional<GroupBlock::Counted> AggregateTranslator::bits_of(Item& argument, Item_sum& sum) {

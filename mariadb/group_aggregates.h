@@ -42,6 +42,7 @@ class AggregateTranslator {
   std::optional<Counted> sum_of_shifted(Item& argument, const Item& sum, GroupOutput& output);
   bool is_ordered_by(const Item& item) const;
   std::optional<Counted> extreme_of(Item& argument, Aggregate::Kind kind);
+  ServerValue kind_of_extreme(const Item& argument) const;
   std::optional<Counted> bits_of(Item& argument, Item_sum& sum);
 
   GroupBlock& block_;

@@ -361,6 +361,10 @@ class GroupTranslator {
     for (const GroupOutput& output : block_.outputs) {
       if (output.source != GroupOutput::Source::Aggregate || output.item->real_item() != real) continue;
       if (output.variance != nullptr) return host_order_of(item);
+      // By what has been stored: a day that does not exist may have become the zero of dates.
+      const RowColumn& of = block_.aggregates[output.number].of;
+      if (of.computed && block_.computed[of.number].kind == ServerValue::ShownMoment)
+        return host_order_of(item);
       if (aggregates_.sums_hidden_digits()) return std::nullopt;
       GroupOrder order{.by = GroupOrder::By::Aggregate, .number = output.number};
       if (output.mean != nullptr) {

@@ -127,14 +127,24 @@ class GroupResult final : public BlockResult {
   /// memory.
   Field* keep_digits(const GroupOutput& output, TABLE& table, GroupItems& items) {
     Item_sum_avg& mean = *output.mean;
+    // What is made of the mean here has these digits; the statement's own item has its own again.
+    const SumDigits digits = groups_.digits_of_sum(output);
+    const SumDigits own{.precision = std::exchange(mean.f_precision, digits.precision),
+                        .scale = std::exchange(mean.f_scale, digits.scale)};
+    const uint own_bytes = std::exchange(mean.dec_bin_size, digits.bytes());
     Field* const parts = mean.create_tmp_field(thd_.mem_root, /*group=*/true, &table);
     auto* const bytes =
-        static_cast<uchar*>(static_cast<void*>(thd_.alloc(mean.dec_bin_size + sizeof(longlong))));
-    if (parts == nullptr || bytes == nullptr) return nullptr;
-    parts->move_field(bytes, nullptr, 0);
-    Field* const shown = std::exchange(mean.result_field, parts);
-    Item* const item = mean.result_item(&thd_, parts);
-    mean.result_field = shown;
+        static_cast<uchar*>(static_cast<void*>(thd_.alloc(digits.bytes() + sizeof(longlong))));
+    Item* item = nullptr;
+    if (parts != nullptr && bytes != nullptr) {
+      parts->move_field(bytes, nullptr, 0);
+      Field* const shown = std::exchange(mean.result_field, parts);
+      item = mean.result_item(&thd_, parts);
+      mean.result_field = shown;
+    }
+    mean.f_precision = own.precision;
+    mean.f_scale = own.scale;
+    mean.dec_bin_size = own_bytes;
     if (item == nullptr) return nullptr;
     item->name = items[output.place]->name;
     items.replace(output.place, item);

@@ -1,12 +1,16 @@
 #include "group_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "decimal_numbers.h"
+#include "expression/moment.h"
 #include "item_parts.h"
 #include "query/rollup_groups.h"
 #include "schema/ordered_wide.h"
@@ -373,6 +377,10 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
     return;
   }
   const RowExpression& expression = block_.computed[from.number];
+  if (is_extreme_moment(expression)) {
+    store_moment(native_signed(value.integer, sizeof(int64_t)), expression, place);
+    return;
+  }
   if (!is_number_by_program(expression)) {
     kept_fields_[place].write(value);
     return;
@@ -394,6 +402,24 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   } else {
     store_scaled_number(native_signed(value.integer, sizeof(int64_t)), expression.value->type().scale, field);
   }
+}
+
+/// In a table of groups the server has the text of a moment stored, by the session's modes.
+void GroupRows::store_moment(int64_t moment, const RowExpression& expression, size_t place) {
+  Field& field = *fields_[place];
+  const auto format = MomentFormat::of(field);
+  if (format && expression.kind == ServerValue::Moment) {
+    kept_fields_[place].write(Value::of(format->stored(moment)));
+    return;
+  }
+  const MomentParts parts = parts_of(moment);
+  const bool is_day = expression.item->type_handler()->field_type() == MYSQL_TYPE_DATE;
+  std::string text = fmt::format("{:04}-{:02}-{:02}", parts.year, parts.month, parts.day);
+  if (!is_day)
+    text +=
+        fmt::format(" {:02}:{:02}:{:02}.{:06}", parts.hour, parts.minute, parts.second, parts.microsecond);
+  const Check_level_instant_set ignored(&thd_, CHECK_FIELD_IGNORE);
+  field.store(text.data(), text.size(), &my_charset_latin1);
 }
 
 void GroupRows::store_aggregate(size_t place, const AggregateResult& result) {
@@ -442,15 +468,32 @@ bool GroupRows::is_number(const RowColumn& column) const {
         block_.columns.numbers()[column.number]);
   }
   const RowExpression& expression = block_.computed[column.number];
+  if (is_extreme_moment(expression)) return true;
   if (is_number_by_program(expression)) return column_of_number(expression).integer;
   return kept_fields_[expression.output].format().kind <= FieldFormat::Kind::BigEndian;
 }
 
 void GroupRows::store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count,
                             Field& field) const {
+  const SumDigits digits = digits_of_sum(output);
+  sum.to_binary(field.ptr, static_cast<int>(digits.precision), static_cast<decimal_digits_t>(digits.scale));
+  int8store(field.ptr + digits.bytes(), count);
+}
+
+uint SumDigits::bytes() const {
+  return static_cast<uint>(my_decimal_get_binary_size(static_cast<decimal_digits_t>(precision),
+                                                      static_cast<decimal_digits_t>(scale)));
+}
+
+/// Where digits are added up that do not show, more than the server's item says.
+SumDigits GroupRows::digits_of_sum(const GroupOutput& output) const {
   const Item_sum_avg& mean = *output.mean;
-  sum.to_binary(field.ptr, static_cast<int>(mean.f_precision), static_cast<decimal_digits_t>(mean.f_scale));
-  int8store(field.ptr + mean.dec_bin_size, count);
+  const RowColumn& summed = block_.aggregates[output.number].of;
+  const unsigned scale = summed.computed ? block_.computed[summed.number].decimals() : 0;
+  if (scale <= mean.f_scale) return {.precision = mean.f_precision, .scale = mean.f_scale};
+  const uint whole_digits = mean.f_precision - mean.f_scale;
+  const uint digits = std::min(whole_digits + scale, uint{DECIMAL_MAX_PRECISION});
+  return {.precision = digits, .scale = digits - whole_digits};
 }
 
 void GroupRows::store_variance(const GroupOutput& output, const AggregateResult& result, Field& field) const {

@@ -17,12 +17,20 @@
 
 namespace hailstone {
 
+/// How the sum of a mean is kept beside the count.
+struct SumDigits {
+  uint precision, scale;
+  uint bytes() const;
+};
+
 class GroupRows {
  public:
   /// `record`: of the block.
   GroupRows(GroupBlock block, std::shared_ptr<BlockRecord> record);
 
   const GroupBlock& block() const { return block_; }
+  /// Of a mean that is a DECIMAL.
+  SumDigits digits_of_sum(const GroupOutput& output) const;
   /// From the first group on. `fields`: one for each of the block's outputs; null for those constants that
   /// have none. One that the server's item of a mean has made for groups gets the mean's sum and count.
   /// `order`: what stands for the block's host_order once a group is stored.
@@ -51,11 +59,16 @@ class GroupRows {
   std::optional<std::vector<bool>> read_by_order() const;
   /// Marks the outputs that the item reads; false: that is not known.
   bool mark_read(Item& item, std::vector<bool>& read) const;
+  /// Of MIN or MAX, whoever computes it.
+  static bool is_extreme_moment(const RowExpression& expression) {
+    return expression.kind == ServerValue::Moment || expression.kind == ServerValue::ShownMoment;
+  }
+  void store_moment(int64_t moment, const RowExpression& expression, size_t place);
   /// Else it is what a field of the server's has.
   bool is_number_by_program(const RowExpression& expression) const {
     return expression.value && (*expression.value)->values != ValueKind::Text;
   }
-  /// A mean with all its digits: the sum and the count.
+  /// A mean with all its digits: the sum, as digits_of_sum() says, and the count.
   void store_parts(const GroupOutput& output, const my_decimal& sum, uint64_t count, Field& field) const;
   /// Whether the field is one of those.
   static bool takes_parts(const GroupOutput& output, const Field& field) {

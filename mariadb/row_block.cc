@@ -350,8 +350,9 @@ std::optional<Expression> RowTranslator::value_of(Item& item, ServerValue kind) 
   const bool as_field = kind == ServerValue::Presence || kind == ServerValue::Image;
   if ((as_field || kind == ServerValue::Text) && (stores_text_as_it_is(item) || is_json_extract(item)))
     return ExpressionTranslator(block_.columns).text(item);
-  return as_field || kind == ServerValue::Time ? ExpressionTranslator(block_.columns).moment_as_value(item)
-                                               : std::nullopt;
+  const bool as_moment =
+      kind == ServerValue::Time || kind == ServerValue::Moment || kind == ServerValue::ShownMoment;
+  return as_field || as_moment ? ExpressionTranslator(block_.columns).moment_as_value(item) : std::nullopt;
 }
 
 std::optional<RowColumn> RowTranslator::compute(Item& item, ServerValue kind) {

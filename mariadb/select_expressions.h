@@ -113,6 +113,8 @@ class ExpressionTranslator {
   std::optional<Expression> units(Item& item);
   /// DATE_FORMAT(), of texts of one byte for each character of ASCII.
   std::optional<Expression> text_of_moment(Item_func& function);
+  /// Of '2024-02-29' + INTERVAL … DAY, and longer units: as a text, the day.
+  std::optional<Expression> text_of_moved_day(Item_date_add_interval& function);
   /// What functions of moments tell.
   std::optional<Expression> of_moments(Item_func& function);
   std::optional<Expression> arithmetic(Item_func& function, Function called);
@@ -175,6 +177,8 @@ class ExpressionTranslator {
   std::optional<Expression> translate_text(Item& item, const CHARSET_INFO& charset);
   std::optional<Expression> translate_new_text(Item& item, const CHARSET_INFO& charset);
   std::optional<Expression> text_column(Item& item, const CHARSET_INFO& charset);
+  /// Of an ENUM or SET column.
+  std::optional<Expression> words(PlainField field, const CHARSET_INFO& charset);
   std::optional<Expression> text_constant(Item& item, const CHARSET_INFO& charset);
   std::optional<Expression> text_of_number(Item& item);
   std::optional<Expression> text_function(Item_func& function);

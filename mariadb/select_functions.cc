@@ -61,6 +61,14 @@ class LongDecimalNumber final : public ColumnFunction {
   const decimal_digits_t precision_, scale_;
 };
 
+class NumberOfYear final : public ColumnFunction {
+ public:
+  std::optional<int64_t> of(const Value& value) const override {
+    constexpr int64_t before_first = 1900;
+    return value.integer == 0 ? 0 : before_first + static_cast<int64_t>(value.integer);
+  }
+};
+
 /// How many microseconds a fraction of seconds of so many bytes counts.
 uint64_t unit_of_fraction(uint bytes) {
   constexpr std::array<uint64_t, 4> microseconds{0, 10'000, 100, 1};
@@ -169,6 +177,8 @@ std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& fi
   return std::make_shared<LongDecimalNumber>(static_cast<decimal_digits_t>(field.precision),
                                              static_cast<decimal_digits_t>(field.decimals()));
 }
+
+std::shared_ptr<const ColumnFunction> number_of_year() { return std::make_shared<NumberOfYear>(); }
 
 const Time_zone& zone_of_statement(THD& thd) {
   thd.used |= THD::TIME_ZONE_USED;

@@ -16,6 +16,9 @@ namespace hailstone {
 /// The number of a DECIMAL column of at most 18 digits, times 10^decimals.
 std::shared_ptr<const ColumnFunction> decimal_number(const Field_new_decimal& field);
 
+/// The number of a YEAR column of four digits.
+std::shared_ptr<const ColumnFunction> number_of_year();
+
 /// The connection's time zone. Noted, as the server does for a statement that it evaluates.
 const Time_zone& zone_of_statement(THD& thd);
 

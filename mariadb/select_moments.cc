@@ -52,6 +52,14 @@ std::optional<int64_t> compared_constant(THD& thd, Item& item) {
   return moment_at(time);
 }
 
+/// Of a constant text that is a time, or a day with one, without a warning.
+std::optional<MYSQL_TIME> time_of_text(THD& thd, Item& constant) {
+  const RaisedConditions conditions(thd);
+  MYSQL_TIME time;
+  const bool is_null = constant.get_date(&thd, &time, Datetime::Options(TIME_CONV_NONE, &thd));
+  return conditions.any() || is_null ? std::nullopt : std::optional(time);
+}
+
 std::optional<MomentUnit> unit_of(interval_type unit) {
   switch (unit) {
     case INTERVAL_YEAR:
@@ -291,7 +299,10 @@ std::optional<Expression> ExpressionTranslator::moment_of_constant(Item& item) {
   if (item.is_expensive() || item.with_subquery() || !item.can_eval_in_optimize() ||
       !has_silent_constants(thd, item))
     return std::nullopt;
+  // A literal of a day that is none warns whenever it is asked.
+  const RaisedConditions conditions(thd);
   const auto constant = compared_constant(thd, item);
+  if (conditions.any()) return std::nullopt;
   return constant ? Expression::constant(*constant) : Expression::null(ValueKind::Integer);
 }
 
@@ -335,12 +346,10 @@ std::optional<Expression> ExpressionTranslator::compared_moment(Item& item, cons
 
 std::optional<Expression> ExpressionTranslator::moment_of_argument(Item& item) {
   if (item.cmp_type() != STRING_RESULT || !item.basic_const_item()) return moment(item);
-  THD& thd = columns_.sources().thd();
-  const RaisedConditions conditions(thd);
-  MYSQL_TIME time;
-  const bool is_null = item.get_date(&thd, &time, Datetime::Options(TIME_CONV_NONE, &thd));
-  if (conditions.any() || is_null || time.time_type == MYSQL_TIMESTAMP_TIME) return std::nullopt;
-  return Expression::constant(moment_at(time));
+  const auto time = time_of_text(columns_.sources().thd(), item);
+  return time && time->time_type != MYSQL_TIMESTAMP_TIME
+             ? std::optional(Expression::constant(moment_at(*time)))
+             : std::nullopt;
 }
 
 std::optional<Expression> ExpressionTranslator::between_moments(Item_func& function) {
@@ -424,6 +433,21 @@ std::optional<Expression> ExpressionTranslator::text_of_moment(Item_func& functi
   if (!of) return std::nullopt;
   return Expression::call(Function::DateFormat,
                           {*of, Expression::constant(std::string(format->ptr(), format->length()))});
+}
+
+std::optional<Expression> ExpressionTranslator::text_of_moved_day(Item_date_add_interval& function) {
+  const auto unit = unit_of(function.int_type);
+  Item& day = *function.arguments()[0];
+  if (!unit || *unit < MomentUnit::Day || day.cmp_type() != STRING_RESULT || !day.basic_const_item())
+    return std::nullopt;
+  const auto from = time_of_text(columns_.sources().thd(), day);
+  if (!from || from->time_type != MYSQL_TIMESTAMP_DATE) return std::nullopt;
+  const auto by = units(*function.arguments()[1]);
+  if (!by) return std::nullopt;
+  const Expression moved =
+      Expression::call(Function::MomentAfter, {Expression::constant(moment_at(*from)), *by},
+                       {.of_numbers = moment_after(*unit, function.date_sub_interval)});
+  return Expression::call(Function::DateFormat, {moved, Expression::constant(std::string("%Y-%m-%d"))});
 }
 
 std::optional<Expression> ExpressionTranslator::of_moments(Item_func& function) {

@@ -16,6 +16,8 @@ namespace {
 bool is_real(const Item& item) { return item.result_type() == REAL_RESULT; }
 
 constexpr unsigned most_decimals = 38;
+constexpr unsigned year_digits = 4;
+constexpr unsigned most_bits = 64;
 
 /// NULL has no digits.
 Expression null_number(const Item& item) {
@@ -69,6 +71,16 @@ std::optional<Expression> ExpressionTranslator::column(Item& item) {
     case MYSQL_TYPE_LONGLONG:
       return Expression::column(columns_.position_of(field), *scanned)
           .as({.is_unsigned = (field->flags & UNSIGNED_FLAG) != 0, .whole_digits = digits_of(*field)});
+    case MYSQL_TYPE_BIT:
+      // Its bytes are the number. Of 64 bits the server makes negative ones, as a DOUBLE.
+      if (field->field_length >= most_bits) return std::nullopt;
+      return Expression::column(columns_.position_of(field),
+                                {.integer = true, .type = Type::Unsigned, .width = scanned->width})
+          .as({.is_unsigned = true});
+    case MYSQL_TYPE_YEAR:
+      if (field->field_length != year_digits) return std::nullopt;
+      return Expression::of_column(columns_.position_of(field), *scanned, number_of_year())
+          .as({.is_unsigned = true, .whole_digits = year_digits});
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
       return Expression::column(columns_.position_of(field), *scanned);
@@ -146,6 +158,7 @@ std::optional<Expression> ExpressionTranslator::arithmetic(Item_func& function, 
 }
 
 std::optional<Expression> ExpressionTranslator::whole_division(Item_func& function, Function called) {
+  // The zero that is left of a DECIMAL below 0 has its sign, and differs from 0 to the server.
   if (function.cmp_type() != INT_RESULT) return std::nullopt;
   const auto left = translate(*function.arguments()[0]);
   if (!left) return std::nullopt;

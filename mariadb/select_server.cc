@@ -7,6 +7,7 @@
 #include "collation.h"
 #include "decimal_numbers.h"
 #include "evaluated_items.h"
+#include "expression/moment.h"
 #include "item_parts.h"
 #include "pushdown_warnings.h"
 #include "raised_conditions.h"
@@ -85,6 +86,37 @@ bool is_huge_summand(const Item& item, unsigned decimals) {
   return has_huge_sum(item) || decimals > item.decimals;
 }
 
+namespace {
+
+Value value_of_moment(int64_t moment) { return Value::of(order_signed(moment, sizeof(int64_t))); }
+
+/// Of what the server writes: 2024-02-29, or 2024-02-29 23:59:59.123.
+int64_t moment_of_text(ByteView text) {
+  constexpr size_t digits_of_microseconds = 6;
+  size_t at = 0;
+  const auto next = [&](size_t most) {
+    uint64_t number = 0;
+    size_t digits = 0;
+    for (; digits < most && at < text.size() && my_isdigit(&my_charset_latin1, text[at]); ++digits, ++at)
+      number = number * 10 + static_cast<uint64_t>(text[at] - '0');
+    ++at;  // what stands between
+    return std::pair(number, digits);
+  };
+  MomentParts parts;
+  parts.year = next(4).first;
+  parts.month = next(2).first;
+  parts.day = next(2).first;
+  parts.hour = next(2).first;
+  parts.minute = next(2).first;
+  parts.second = next(2).first;
+  auto [fraction, digits] = next(digits_of_microseconds);
+  for (; digits < digits_of_microseconds; ++digits) fraction *= 10;
+  parts.microsecond = fraction;
+  return moment_of(parts);
+}
+
+}  // namespace
+
 std::optional<ServerValue> kind_of_order(const Item& item) {
   const Type_handler& handler = *item.type_handler();
   if (handler.type_collection() != type_handler_slong.type_collection()) return std::nullopt;
@@ -143,6 +175,18 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
       MYSQL_TIME time;
       if (item.get_date(thd, &time, options)) return {};
       return Value::of(order_signed(pack_time(&time), sizeof(longlong)));
+    }
+    case ServerValue::Moment: {
+      const longlong packed = item.val_datetime_packed(thd);
+      return item.null_value ? Value{}
+                             : value_of_moment(MomentFormat::packed().moment(static_cast<uint64_t>(packed)));
+    }
+    case ServerValue::ShownMoment: {
+      StringBuffer<STRING_BUFFER_USUAL_SIZE> buffer;
+      const String* const text = item.val_str(&buffer);
+      return text == nullptr || item.null_value
+                 ? Value{}
+                 : value_of_moment(moment_of_text({text->ptr(), text->length()}));
     }
     case ServerValue::Summand:
     case ServerValue::Number:
@@ -225,6 +269,8 @@ Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
           .integer = false, .type = Type::Varchar, .width = value.item->max_length, .collation = collation};
     }
     case ServerValue::Time:
+    case ServerValue::Moment:
+    case ServerValue::ShownMoment:
       return ScanColumn{.integer = true, .type = Type::Signed, .width = sizeof(int64_t)};
     case ServerValue::Equal:
       return value.equal->type_of(*value.item);

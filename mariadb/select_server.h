@@ -41,8 +41,10 @@ enum class ServerValue : uint8_t {
   Bits,     // BIGINT UNSIGNED
   Text,     // a string, in the order of its collation
   Time,     // a date or time, as a whole number in its order
-  Equal,    // what stands for it as a side of an equality
-  Image,    // what a field of the server's has when the item has been stored in it
+  Moment,   // a DATE or DATETIME as a moment (expression/moment.h), as the server compares it
+  ShownMoment,  // the same of the text that the server shows
+  Equal,        // what stands for it as a side of an equality
+  Image,        // what a field of the server's has when the item has been stored in it
 };
 
 /// What an item's value is sorted by; nothing: not here.

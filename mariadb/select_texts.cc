@@ -8,6 +8,7 @@
 #include "collation.h"
 #include "expression/conditions.h"
 #include "item_parts.h"
+#include "labels.h"
 #include "patterns.h"
 #include "pushdown_text.h"
 #include "select_expressions.h"
@@ -166,6 +167,8 @@ std::optional<Expression> ExpressionTranslator::translate_new_text(Item& item, c
     return is_plain_text(converted) ? translate_text(converted, own) : std::nullopt;
   }
   if (type == typeid(Item_func_date_format)) return text_of_moment(function);
+  if (type == typeid(Item_date_add_interval))
+    return text_of_moved_day(static_cast<Item_date_add_interval&>(function));
   if (type == typeid(Item_func_json_value) || type == typeid(Item_func_json_extract) ||
       type == typeid(Item_func_json_unquote))
     return of_document(function);
@@ -177,6 +180,7 @@ std::optional<Expression> ExpressionTranslator::text_column(Item& item, const CH
   if (!plain) return std::nullopt;
   const PlainField field = *plain;
   const auto type = field->real_type();
+  if (type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET) return words(field, charset);
   if (type != MYSQL_TYPE_VARCHAR && type != MYSQL_TYPE_BLOB &&
       (type != MYSQL_TYPE_STRING || field->type_handler() != &type_handler_string))
     return std::nullopt;
@@ -187,6 +191,15 @@ std::optional<Expression> ExpressionTranslator::text_column(Item& item, const CH
   const auto scanned = scan_column(*field);
   if (!scanned || scanned->integer || !are_same_bytes(*field->charset(), charset)) return std::nullopt;
   return Expression::column(columns_.position_of(field), *scanned);
+}
+
+std::optional<Expression> ExpressionTranslator::words(PlainField field, const CHARSET_INFO& charset) {
+  const auto scanned = scan_column(*field);
+  if (!scanned || !scanned->integer || !is_plain_charset(*field->charset()) ||
+      !are_same_bytes(*field->charset(), charset))
+    return std::nullopt;
+  return Expression::call(Function::WordText, {Expression::column(columns_.position_of(field), *scanned)},
+                          {.of_texts = words_of_column(field)});
 }
 
 std::optional<Expression> ExpressionTranslator::text_constant(Item& item, const CHARSET_INFO& charset) {

@@ -134,6 +134,8 @@ constexpr auto table = std::to_array<FunctionLine>({
     {Function::Hex, "HEX", "text", ResultKind::Text, Marks::Asked, too_long, make_hex},
     {Function::NumberText, "an INT or DECIMAL as a text", "INT, DECIMAL", ResultKind::Text, Marks::Asked, "",
      write_number, true},
+    {Function::WordText, "an ENUM or SET as a text", "ENUM, SET", ResultKind::Text, Marks::Asked, "",
+     apply_to_texts},
     {Function::FirstByte, "ASCII", "text", ResultKind::Integer, Marks::Asked, "", take_first_bytes},
     {Function::PadLeft, "LPAD", "text, INT, text", ResultKind::Text, Marks::Asked, too_long, pad_left},
     {Function::PadRight, "RPAD", "text, INT, text", ResultKind::Text, Marks::Asked, too_long, pad_right},

@@ -93,6 +93,7 @@ enum class Function : uint8_t {
   Locate,
   Hex,
   NumberText,  // of Integer
+  WordText,    // of Integer, by a TextFunction
   FirstByte,
   PadLeft,
   PadRight,

@@ -9,7 +9,7 @@ from program import PROJECT, Failure
 # <w> <v> a whole number, with a sign or any; <e> a DECIMAL; <f> a floating-point number; <n> any of these; <k> a constant number; <i> a small whole one
 # <t> a text or bytes; <l> a constant text; <o> a pattern of LIKE; <r> a regular expression
 # <d> a moment; <m> a constant one; <u> a unit; <p> a format; <s> a TIME
-# <c> a truth; <x> any column; <j> a text that may be a document; <q> a path in it
+# <g> an ENUM or SET; <c> a truth; <x> any column; <j> a text that may be a document; <q> a path in it
 _PARTS = {name: ("n", [f"{name}(<d>)"]) for name in ["YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND", "TO_DAYS", "WEEKDAY", "DAYOFWEEK", "DAYOFYEAR", "TO_SECONDS", "UNIX_TIMESTAMP"]}
 _COMPARISONS = {name: ("c", [f"<n> {name} <n>", f"<n> {name} <k>", f"<t> {name} <t>", f"<t> {name} <l>", f"<d> {name} <d>", f"<d> {name} <m>", f"<e> {name} <e>"])
                 for name in ["=", "<>", "<", "<=", ">", ">=", "<=>"]}
@@ -79,7 +79,7 @@ COMPUTED = {
     "SUBDATE": ("d", ["SUBDATE(<d>, <i>)"]),
     "TIMESTAMPDIFF": ("n", ["TIMESTAMPDIFF(<u>, <d>, <d>)", "TIMESTAMPDIFF(<u>, <d>, <m>)"]),
     "TIME_TO_SEC": ("n", ["TIME_TO_SEC(<s>)", "HOUR(<s>)", "MINUTE(<s>)", "SECOND(<s>)", "MICROSECOND(<s>)"]),
-    "DATE_FORMAT": ("t", ["DATE_FORMAT(<d>, <p>)"]),
+    "DATE_FORMAT": ("t", ["'2024-02-29' + INTERVAL <i> MONTH", "DATE_SUB('2024-01-31', INTERVAL <w> DAY)", "'9999-12-30' + INTERVAL <v> YEAR", "'2024-02-29 00:00' + INTERVAL <i> WEEK", "DATE_FORMAT(<d>, <p>)"]),
     "CONCAT": ("t", ["CONCAT(<t>, <t>)", "CONCAT(<t>, <l>, <t>)", "CONCAT(<t>, <w>)"]),
     "CONCAT_WS": ("t", ["CONCAT_WS(<l>, <t>, <t>)", "CONCAT_WS(<t>, <t>, <l>, <t>)"]),
     "SUBSTRING": ("t", ["SUBSTRING(<t>, <i>)", "SUBSTRING(<t>, <i>, <i>)", "SUBSTRING(<t>, <w>, <w>)", "MID(<t>, <i>, <i>)"]),
@@ -100,6 +100,7 @@ COMPUTED = {
     "INSTR": ("n", ["INSTR(<t>, <l>)", "INSTR(<t>, <t>)"]),
     "LOCATE": ("n", ["LOCATE(<l>, <t>)", "LOCATE(<t>, <t>)", "LOCATE(<l>, <t>, <i>)"]),
     "HEX": ("t", ["HEX(<t>)", "HEX(<w>)"]),
+    "an ENUM or SET as a text": ("t", ["CONCAT(<g>, <l>)", "UPPER(<g>)", "CONCAT_WS(<g>, <t>, <g>)", "LEFT(<g>, <i>)", "REPLACE(<g>, ',', <l>)", "COALESCE(<g>, <t>)", "LPAD(<g>, 7, <g>)"]),
     "an INT or DECIMAL as a text": ("t", ["CONCAT(<e>, '')", "CONCAT(<e>, <l>, <e>)", "LPAD(<e>, 12, '0')", "CONCAT(<w>, '')", "CONCAT_WS('-', <w>, <v>)", "LEFT(<w>, <i>)"]),
     "ASCII": ("n", ["ASCII(<t>)", "ORD(<t>)"]),
     "LPAD": ("t", ["LPAD(<t>, 6, <l>)", "LPAD(<t>, <i>, <t>)", "LPAD(<w>, 12, '0')", "LPAD(<t>, <i>)"]),

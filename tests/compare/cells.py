@@ -30,6 +30,7 @@ FORMATS = ["'%Y-%m-%d'", "'%Y-%m'", "'%H:%i:%s.%f'", "'%d.%m.%y %T'", "'%j %e %c
 PATHS = ["'$'", "'$.a'", "'$[0]'", "'$.*'", "'$**.b'", "'$[1]'", "'$.b.c[0]'"]
 CHOICE = re.compile(r"\b(IF|IFNULL|COALESCE|CASE|NULLIF|GREATEST|LEAST)\b")
 COLUMN = re.compile(r"\b(?:c_\w+|id)\b")
+ZERO_WITH_SIGN = re.compile(r"-0(\.0+)?")
 Call = collections.namedtuple("Call", "sql name kind columns inner")
 
 
@@ -157,8 +158,8 @@ class Cells:
             return f"({inner.sql})"
         if letter == "c":
             return self._condition(collation)
-        letters = {"n": choose(["wv", "e", "f", "wvef", "e"]), "w": "wv", "v": "v", "e": "e", "f": "f", "t": choose(["t", "t", "t", "t", "tb"]), "d": "d", "s": "s", "y": "y",
-                   "x": "wveftbdsy", "j": "t"}.get(letter)
+        letters = {"n": choose(["wv", "e", "f", "wvef", "e"]), "w": "wv", "v": "v", "e": "e", "f": "f", "t": choose(["t", "t", "t", "t", "tb"]), "d": "d", "s": "s", "y": "yg", "g": "g",
+                   "x": "wveftbdsyg", "j": "t"}.get(letter)
         if letters:
             fallback = {"v": "w", "f": "e", "n": "w"}.get(letters, None)
             name = self._column(letters, collation) or (fallback and self._column(fallback)) or self._column("w") or self._column("v")
@@ -179,12 +180,12 @@ class Cells:
         if name is None:
             names = [each for each in self.names if not kind or CALLS[each][0] == kind] or [each for each in CALLS if CALLS[each][0] == kind]
             if self.decimals:
-                names = [each for each in names if not {*"tdsyj"} & {*PLACE.findall(" ".join(CALLS[each][1]))} or "<e>" in " ".join(CALLS[each][1])] or names
+                names = [each for each in names if not {*"tdsyjg"} & {*PLACE.findall(" ".join(CALLS[each][1]))} or "<e>" in " ".join(CALLS[each][1])] or names
             # The first ones are the engine's.
             name = self.random.choice([each for each in names if each in COMPUTED] or names) if self.random.random() < 0.6 else self.random.choice(names)
         templates = CALLS[name][1]
         if self.decimals:
-            templates = [template for template in templates if not {*"tdsyj"} & {*PLACE.findall(template)}] or templates
+            templates = [template for template in templates if not {*"tdsyjg"} & {*PLACE.findall(template)}] or templates
         if collation is None and self.random.random() < 0.85:
             texts = [column for column in self.columns if column.letter == "t"]
             collation = self.random.choice(texts).kind.partition(" COLLATE ")[2] if texts else None
@@ -223,6 +224,9 @@ class Cells:
             return
         self.where = "id > 0" if ranges == [(1, ROWS)] else f"({' OR '.join(f'id BETWEEN {first} AND {last}' for first, last in ranges[:MOST_RANGES])})"
         values = [row[0] for row in self.ways.run(INNODB, f"SELECT {call.sql} FROM t WHERE {self.where}").rows]
+        # A zero with a sign is not 0 to the server's comparisons (differences.md).
+        if any(ZERO_WITH_SIGN.fullmatch(text(value)) for value in values if value != NONE):
+            return
         self.all_values = values
         self.is_small = all(value == NONE or len(text(value)) < 7 for value in values)
         self.values = [value for value in dict.fromkeys(values) if value != NONE and len(value) < 40 and "\\" not in value and "'" not in text(value) and value.isprintable()]

@@ -92,9 +92,10 @@ def of_all_types(random):
     columns += [text(random, number, collation) for number in range(3)] + [text(random, 3, random.choice(COLLATIONS)), raw(random, 4)]
     columns += random.sample(moments(random), 3)
     columns.append(Column("c_time", "s", "TIME(3)", SPANS))
-    columns.append(random.choice([Column("c_year", "y", "YEAR", ["0", "1901", "2155", "2024"]), Column("c_bit", "y", "BIT(17)", ["b'0'", "b'11111111111111111'", "5"]),
-                                  Column("c_enum", "y", "ENUM('b','a','10')", ["'a'", "'b'", "'10'"]), Column("c_set", "y", "SET('b','a')", ["''", "'a'", "'b,a'"]),
-                                  Column("c_filled", "y", "INT(8) UNSIGNED ZEROFILL", ["0", "42", "4294967295"]), Column("c_fixed", "y", "DOUBLE(10,2)", ["0", "-1.25", "99999999.99"])]))
+    columns += [Column("c_enum", "g", f"ENUM('b','a','10') COLLATE {collation}", ["'a'", "'b'", "'10'", "''"]), Column("c_set", "g", f"SET('b','a') COLLATE {collation}", ["''", "'a'", "'b,a'"])]
+    columns.append(random.choice([Column("c_year", "v", "YEAR", ["0", "1901", "2155", "2024"]), Column("c_bit", "v", "BIT(17)", ["b'0'", "b'11111111111111111'", "5"]),
+                                  Column("c_long_bit", "v", "BIT(64)", ["b'0'", "18446744073709551615", "9223372036854775808", "7"])]))
+    columns.append(random.choice([Column("c_filled", "y", "INT(8) UNSIGNED ZEROFILL", ["0", "42", "4294967295"]), Column("c_fixed", "y", "DOUBLE(10,2)", ["0", "-1.25", "99999999.99"])]))
     # Of two DECIMALs with one precision and scale the first is kept.
     return list({column.name: column for column in columns}.values())
 

@@ -15,12 +15,12 @@ HEAD = "| function | uses | computed by the engine | by the server, for the engi
 MOST = 40
 SERIES = "10.11."  # whose suite and answers the page has
 DEFINITION = ("(id INT NOT NULL, i INT, u INT UNSIGNED, n DECIMAL(15,2), w DECIMAL(38,10), f DOUBLE, s VARCHAR(50), b VARBINARY(50), d DATE, m DATETIME(6), z TIMESTAMP NULL, "
-              "t TIME)")
+              "t TIME, g ENUM('a', 'b'))")
 # Columns by what a call's place may have; the name of a type is shown on the page.
 NUMBERS = {"INT": "i", "DECIMAL": "n", "wide DECIMAL": "w", "DOUBLE": "f"}
 COLUMNS = {"n": NUMBERS, "w": {"INT": "i"}, "v": {"INT": "u"}, "e": {"DECIMAL": "n", "wide DECIMAL": "w"}, "f": {"DOUBLE": "f"}, "t": {"text": "s", "bytes": "b"},
-           "d": {"DATE": "d", "DATETIME": "m", "TIMESTAMP": "z"}, "s": {"TIME": "t"}, "c": {"truth": "i > 5"}, "j": {"text": "s"},
-           "x": {**NUMBERS, "text": "s", "bytes": "b", "DATE": "d", "DATETIME": "m", "TIMESTAMP": "z", "TIME": "t"}}
+           "d": {"DATE": "d", "DATETIME": "m", "TIMESTAMP": "z"}, "s": {"TIME": "t"}, "c": {"truth": "i > 5"}, "j": {"text": "s"}, "g": {"ENUM": "g"},
+           "x": {**NUMBERS, "text": "s", "bytes": "b", "DATE": "d", "DATETIME": "m", "TIMESTAMP": "z", "TIME": "t", "ENUM": "g"}}
 CONSTANTS = {"k": "5", "i": "2", "l": "'a'", "o": "'%a%'", "r": "'^a+'", "m": "'2024-01-31'", "u": "DAY", "p": "'%Y-%m'", "q": "'$.a'"}
 # Of names that do not stand in a template as they are, or also in others' templates.
 PATTERNS = {"-": r"^- <| - <(?!i> <u>)", "AND": r"\) AND ", "NOT": r"^NOT ", "MOD": r"MOD| % ", "IS NULL": r" IS (NOT )?(NULL|UNKNOWN)", "IS TRUE": r" IS (NOT )?(TRUE|FALSE)", "REGEXP": r" REGEXP ",
