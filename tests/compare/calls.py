@@ -105,7 +105,7 @@ COMPUTED = {
     "ASCII": ("n", ["ASCII(<t>)", "ORD(<t>)"]),
     "LPAD": ("t", ["LPAD(<t>, 6, <l>)", "LPAD(<t>, <i>, <t>)", "LPAD(<w>, 12, '0')", "LPAD(<t>, <i>)"]),
     "RPAD": ("t", ["RPAD(<t>, 6, <l>)", "RPAD(<t>, <w>, <t>)", "RPAD(<t>, <i>)"]),
-    "REPEAT": ("t", ["REPEAT(<t>, <i>)", "REPEAT(<l>, <w>)"]),
+    "REPEAT": ("t", ["REPEAT(<t>, <i>)", "REPEAT(<l>, <i>)"]),
     "SPACE": ("t", ["SPACE(<i>)", "SPACE(<w>)"]),
     "REVERSE": ("t", ["REVERSE(<t>)"]),
     "TRIM(BOTH)": ("t", ["TRIM(BOTH <l> FROM <t>)", "TRIM(<t> FROM <t>)"]),
