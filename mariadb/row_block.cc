@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 #include <tuple>
+#include <typeinfo>
 #include <utility>
 
 #include "base/check.h"
@@ -19,6 +20,9 @@
 #include "source_tables.h"
 #include "statement_items.h"
 #include "variables.h"
+// clang-format off
+#include <item_timefunc.h>
+// clang-format on
 
 namespace hailstone {
 
@@ -322,9 +326,12 @@ ScanColumn column_of_number(const RowExpression& expression) {
 
 namespace {
 
-/// Whether a field made for the item has the text's own bytes.
-bool stores_text_as_it_is(const Item& item) {
+/// Whether a field made for the item has the text's own bytes. A CHAR loses spaces at its end, of which a day
+/// has none.
+bool stores_text_as_it_is(Item& item) {
   const Type_handler* const handler = item.type_handler();
+  if (handler == &type_handler_string && typeid(*item.real_item()) == typeid(Item_date_add_interval))
+    return true;
   return handler == &type_handler_varchar || handler == &type_handler_tiny_blob ||
          handler == &type_handler_blob || handler == &type_handler_medium_blob ||
          handler == &type_handler_long_blob;
