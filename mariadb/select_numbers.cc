@@ -21,8 +21,7 @@ constexpr unsigned most_bits = 64;
 
 /// NULL has no digits.
 Expression null_number(const Item& item) {
-  const bool is_real = item.cmp_type() == REAL_RESULT;
-  if (is_real) return Expression::null(ValueKind::Real);
+  if (item.cmp_type() == REAL_RESULT) return Expression::null(ValueKind::Real);
   return Expression::null(ValueKind::Integer).as({.whole_digits = 1});
 }
 
