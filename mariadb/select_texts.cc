@@ -100,6 +100,12 @@ const CHARSET_INFO* compared_as(std::span<Item* const> items) {
   return is_sure ? best->collation.collation : nullptr;
 }
 
+bool is_set(Item& item) {
+  Item& real = *item.real_item();
+  return real.type() == Item::FIELD_ITEM &&
+         static_cast<Item_field&>(real).field->real_type() == MYSQL_TYPE_SET;
+}
+
 bool is_null_constant(Item& item) { return item.real_item()->type() == Item::NULL_ITEM; }
 
 /// Whether each byte, or each sequence that may be stored, is a character. At others FIND_IN_SET() stops.
@@ -334,6 +340,8 @@ std::optional<Expression> ExpressionTranslator::number_of_text(Item_func& functi
                                                : Function::InSet;
     charset = compared_as(arguments);
     if (!std::ranges::all_of(arguments, is_text_or_null)) return std::nullopt;
+    // In a SET column the server finds the number of a member among all that there may be.
+    if (called == Function::InSet && is_set(*arguments[1])) return std::nullopt;
   }
   const bool counts = called == Function::Length || called == Function::Characters;
   // Of digits there are as many in every character set.

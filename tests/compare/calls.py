@@ -112,7 +112,7 @@ COMPUTED = {
     "TRIM(LEADING)": ("t", ["TRIM(LEADING <l> FROM <t>)", "TRIM(LEADING LEFT(<t>, 1) FROM <t>)"]),
     "TRIM(TRAILING)": ("t", ["TRIM(TRAILING <l> FROM <t>)", "TRIM(TRAILING RIGHT(<t>, 1) FROM <t>)"]),
     "SUBSTRING_INDEX": ("t", ["SUBSTRING_INDEX(<t>, <l>, <i>)", "SUBSTRING_INDEX(<t>, ' ', <i>)", "SUBSTRING_INDEX(<t>, <t>, <w>)"]),
-    "FIND_IN_SET": ("n", ["FIND_IN_SET(<l>, <t>)", "FIND_IN_SET(<t>, <t>)", "FIND_IN_SET(<t>, CONCAT(<t>, ',', <t>))"]),
+    "FIND_IN_SET": ("n", ["FIND_IN_SET(<l>, <g>)", "FIND_IN_SET(<l>, <t>)", "FIND_IN_SET(<t>, <t>)", "FIND_IN_SET(<t>, CONCAT(<t>, ',', <t>))"]),
     "STRCMP": ("n", ["STRCMP(<t>, <t>)", "STRCMP(<t>, <l>)"]),
     "GREATEST of texts": ("t", ["GREATEST(<t>, <t>)", "GREATEST(<t>, <l>, <t>)"]),
     "LEAST of texts": ("t", ["LEAST(<t>, <t>)", "LEAST(<t>, <l>)"]),
