@@ -9,6 +9,7 @@
 
 #include "collation.h"
 #include "evaluated_items.h"
+#include "expression/exact_numbers.h"
 #include "group_aggregates.h"
 #include "group_estimate.h"
 #include "group_table.h"
@@ -374,7 +375,6 @@ class GroupTranslator {
                                 : output.mean->decimals - decimals_of(*output.mean->get_arg(0));
         if (digits > most_digits_of_mean || has_huge_sum(*output.mean->get_arg(0))) return std::nullopt;
         // The server divides as far as to the next multiple of nine digits, and then rounds what there is.
-        constexpr uint digits_of_word = 9;
         order.mean = {.digits = digits, .is_cut = output.mean->decimals % digits_of_word == 0};
       }
       return order;

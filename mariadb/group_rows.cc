@@ -377,17 +377,12 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
     return;
   }
   const RowExpression& expression = block_.computed[from.number];
-  if (is_extreme_moment(expression)) {
+  if (is_extreme_moment(expression) || expression.is_moment()) {
     store_moment(native_signed(value.integer, sizeof(int64_t)), expression, place);
     return;
   }
   if (!is_number_by_program(expression)) {
     kept_fields_[place].write(value);
-    return;
-  }
-  if (expression.is_moment()) {
-    const int64_t moment = native_signed(value.integer, sizeof(int64_t));
-    kept_fields_[place].write(Value::of(MomentFormat::of(field)->stored(moment)));
     return;
   }
   const ScanColumn column = column_of_number(expression);
@@ -404,11 +399,11 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
   }
 }
 
-/// In a table of groups the server has the text of a moment stored, by the session's modes.
+/// Of MIN and MAX in a table of groups the server stores the text of a moment, by the session's modes.
 void GroupRows::store_moment(int64_t moment, const RowExpression& expression, size_t place) {
   Field& field = *fields_[place];
   const auto format = MomentFormat::of(field);
-  if (format && expression.kind == ServerValue::Moment) {
+  if (format && expression.kind != ServerValue::ShownMoment) {
     kept_fields_[place].write(Value::of(format->stored(moment)));
     return;
   }

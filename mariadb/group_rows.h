@@ -59,7 +59,7 @@ class GroupRows {
   std::optional<std::vector<bool>> read_by_order() const;
   /// Marks the outputs that the item reads; false: that is not known.
   bool mark_read(Item& item, std::vector<bool>& read) const;
-  /// Of MIN or MAX, whoever computes it.
+  /// Of MIN or MAX, computed by the engine or by the server.
   static bool is_extreme_moment(const RowExpression& expression) {
     return expression.kind == ServerValue::Moment || expression.kind == ServerValue::ShownMoment;
   }

@@ -40,7 +40,7 @@ struct BoundedItem {
   Item* condition = nullptr;                   // the last one of those that say so
 
   bool has_both() const { return least != nullptr && greatest != nullptr; }
-  /// The item and its bounds, those that there are, as numbers. Nothing: they are not computed.
+  /// The item, and each bound that it has, as numbers. Nothing: they are not computed.
   std::optional<std::vector<Expression>> numbers(ScanColumns& columns) const;
 };
 

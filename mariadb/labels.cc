@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// 0 stands for what is no word, as 'x' in ENUM('a','b').
+/// 0 stands for a value outside the list, as 'x' for ENUM('a','b').
 class WordsOfEnum final : public TextFunction {
  public:
   explicit WordsOfEnum(Words words) : words_(std::move(words)) {}

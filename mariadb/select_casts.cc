@@ -143,13 +143,8 @@ std::optional<Expression> ExpressionTranslator::bits(Item& item) {
       real.type() == Item::FUNC_ITEM ? function_of_bits(static_cast<Item_func&>(real)) : std::nullopt;
   if (!called) return translate(item);
   auto& function = static_cast<Item_func&>(real);
-  std::vector<Expression> inputs;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    const auto input = bits(*function.arguments()[i]);
-    if (!input) return std::nullopt;
-    inputs.push_back(*input);
-  }
-  return Expression::call(*called, std::move(inputs));
+  const auto inputs = arguments_of(function, [this](Item& argument) { return bits(argument); });
+  return inputs ? std::optional(Expression::call(*called, *inputs)) : std::nullopt;
 }
 
 Expression ExpressionTranslator::not_wide(const Expression& bits) {

@@ -118,13 +118,8 @@ std::optional<Expression> ExpressionTranslator::null_if(Item_func& function, Val
 std::optional<Expression> ExpressionTranslator::extreme_argument(Item_func& function,
                                                                  const ResultOf& result_of) {
   const Function called = typeid(function) == typeid(Item_func_max) ? Function::Greatest : Function::Least;
-  std::vector<Expression> values;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    const auto next = result_of(*function.arguments()[i]);
-    if (!next) return std::nullopt;
-    values.push_back(*next);
-  }
-  return extreme(called, values);
+  const auto values = arguments_of(function, result_of);
+  return values ? std::optional(extreme(called, *values)) : std::nullopt;
 }
 
 std::optional<Expression> ExpressionTranslator::truth_of_truth(Item_func& function) {

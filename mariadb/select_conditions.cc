@@ -21,6 +21,21 @@ std::optional<Expression> as_compared(const Item& item, const Expression& number
   return number.type().scale > decimals_of(item) ? rounded_to(number, decimals_of(item)) : number;
 }
 
+/// AND or OR of what `of` makes of each part. Nothing: of another condition, or where a part is nothing.
+template <typename Of>
+std::optional<Expression> united_parts(Item_cond& condition, Of&& of) {
+  const bool all = condition.functype() == Item_func::COND_AND_FUNC;
+  if (!all && condition.functype() != Item_func::COND_OR_FUNC) return std::nullopt;
+  std::optional<Expression> result;
+  List_iterator<Item> parts(*condition.argument_list());
+  while (Item* part = parts++) {
+    const auto next = of(*part);
+    if (!next) return std::nullopt;
+    result = united(all ? Function::And : Function::Or, result, *next);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<Expression> ExpressionTranslator::chosen_argument(Item_func& function, ValueKind kind,
@@ -45,29 +60,13 @@ std::optional<Expression> ExpressionTranslator::chosen_argument(Item_func& funct
 
 std::optional<Expression> ExpressionTranslator::first_argument(Item_func& function,
                                                                const ResultOf& result_of) {
-  std::vector<Expression> results;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    const auto result = result_of(*function.arguments()[i]);
-    if (!result) return std::nullopt;
-    results.push_back(*result);
-  }
-  return first_not_null(results);
+  const auto results = arguments_of(function, result_of);
+  return results ? std::optional(first_not_null(*results)) : std::nullopt;
 }
 
 std::optional<Expression> ExpressionTranslator::truth(Item& item) {
-  if (item.type() == Item::COND_ITEM) {
-    auto& condition = static_cast<Item_cond&>(item);
-    const bool all = condition.functype() == Item_func::COND_AND_FUNC;
-    if (!all && condition.functype() != Item_func::COND_OR_FUNC) return std::nullopt;
-    std::optional<Expression> result;
-    List_iterator<Item> parts(*condition.argument_list());
-    while (Item* part = parts++) {
-      const auto next = truth(*part->real_item());
-      if (!next) return std::nullopt;
-      result = united(all ? Function::And : Function::Or, result, *next);
-    }
-    return result;
-  }
+  if (item.type() == Item::COND_ITEM)
+    return united_parts(static_cast<Item_cond&>(item), [&](Item& part) { return truth(*part.real_item()); });
   if (item.type() != Item::FUNC_ITEM) return std::nullopt;
   auto& function = static_cast<Item_func&>(item);
   switch (function.functype()) {
@@ -204,19 +203,8 @@ std::optional<Expression> ExpressionTranslator::is_true(Item& item) {
     const PushedCondition pushed = columns_.sources().all()[*source].reader().condition(&real);
     if (pushed.complete) return of_predicate(*pushed.predicate, *source);
   }
-  if (real.type() == Item::COND_ITEM) {
-    auto& condition = static_cast<Item_cond&>(real);
-    const bool all = condition.functype() == Item_func::COND_AND_FUNC;
-    if (!all && condition.functype() != Item_func::COND_OR_FUNC) return std::nullopt;
-    std::optional<Expression> result;
-    List_iterator<Item> parts(*condition.argument_list());
-    while (Item* part = parts++) {
-      const auto next = is_true(*part);
-      if (!next) return std::nullopt;
-      result = united(all ? Function::And : Function::Or, result, *next);
-    }
-    return result;
-  }
+  if (real.type() == Item::COND_ITEM)
+    return united_parts(static_cast<Item_cond&>(real), [&](Item& part) { return is_true(part); });
   if (const auto result = truth(real)) return Expression::call(Function::IsTrue, {*result});
   if (item.cmp_type() != INT_RESULT) return std::nullopt;
   const auto number = translate(item);

@@ -54,6 +54,17 @@ auto ExpressionTranslator::or_nothing(Translate&& translate) {
   return result;
 }
 
+std::optional<std::vector<Expression>> ExpressionTranslator::arguments_of(Item_func& function,
+                                                                          const ResultOf& result_of) {
+  std::vector<Expression> all;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    const auto argument = result_of(*function.arguments()[i]);
+    if (!argument) return std::nullopt;
+    all.push_back(*argument);
+  }
+  return all;
+}
+
 std::optional<Expression> ExpressionTranslator::number(Item& item) {
   return or_nothing([&] { return translate(item); });
 }

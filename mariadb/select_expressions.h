@@ -71,6 +71,8 @@ class ExpressionTranslator {
   /// An argument that may be the result.
   using ResultOf = std::function<std::optional<Expression>(Item& argument)>;
 
+  /// What `result_of` gives for each argument.
+  static std::optional<std::vector<Expression>> arguments_of(Item_func& function, const ResultOf& result_of);
   /// What `translate` gives; when that is nothing, the columns are as they were.
   template <typename Translate>
   auto or_nothing(Translate&& translate);

@@ -257,13 +257,9 @@ std::optional<Expression> ExpressionTranslator::chosen_moment(Item_func& functio
 std::optional<Expression> ExpressionTranslator::moment_of_numbers(Item_func& function) {
   const bool is_of_days = typeid(function) == typeid(Item_func_from_days);
   if (!is_of_days && typeid(function) != typeid(Item_func_makedate)) return std::nullopt;
-  std::vector<Expression> inputs;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    const auto input = count(*function.arguments()[i]);
-    if (!input) return std::nullopt;
-    inputs.push_back(*input);
-  }
-  return Expression::call(Function::MomentOf, std::move(inputs),
+  const auto inputs = arguments_of(function, [this](Item& argument) { return count(argument); });
+  if (!inputs) return std::nullopt;
+  return Expression::call(Function::MomentOf, *inputs,
                           {.of_numbers = is_of_days ? day_of_number() : day_of_year_and_number()});
 }
 
@@ -353,13 +349,9 @@ std::optional<Expression> ExpressionTranslator::moment_of_argument(Item& item) {
 }
 
 std::optional<Expression> ExpressionTranslator::between_moments(Item_func& function) {
-  std::vector<Expression> inputs;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    const auto input = moment(*function.arguments()[i]);
-    if (!input) return std::nullopt;
-    inputs.push_back(*input);
-  }
-  return negated(Expression::call(Function::Between, std::move(inputs)),
+  const auto inputs = arguments_of(function, [this](Item& argument) { return moment(argument); });
+  if (!inputs) return std::nullopt;
+  return negated(Expression::call(Function::Between, *inputs),
                  static_cast<Item_func_between&>(function).negated);
 }
 
@@ -381,9 +373,9 @@ std::optional<Expression> ExpressionTranslator::equal_moments(Item& first, Item&
 
 std::optional<Expression> ExpressionTranslator::in_moments(Item_func& function) {
   const std::span<Item*> arguments(function.arguments(), function.argument_count());
-  auto value = moment(*arguments[0]);
+  const auto value = moment(*arguments[0]);
   if (!value) return std::nullopt;
-  std::optional<Expression> result;
+  std::vector<Expression> list;
   for (Item* const item : arguments.subspan(1)) {
     std::optional<Expression> other;
     if (item->real_item()->type() == Item::NULL_ITEM) {
@@ -393,11 +385,9 @@ std::optional<Expression> ExpressionTranslator::in_moments(Item_func& function) 
       other = compared_moment(*item, *compared);
     }
     if (!other) return std::nullopt;
-    result = united(Function::Or, result, Expression::call(Function::Equal, {*value, *other}));
-    // The server asks for the value once.
-    value = silenced(*value);
+    list.push_back(*other);
   }
-  return negated(*result, static_cast<Item_func_in&>(function).negated);
+  return negated(*or_equal({}, *value, list), static_cast<Item_func_in&>(function).negated);
 }
 
 std::optional<Expression> ExpressionTranslator::of_span(Item_func& function) {

@@ -15,7 +15,6 @@ namespace {
 
 bool is_real(const Item& item) { return item.result_type() == REAL_RESULT; }
 
-constexpr unsigned most_decimals = 38;
 constexpr unsigned year_digits = 4;
 constexpr unsigned most_bits = 64;
 

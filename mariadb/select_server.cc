@@ -357,7 +357,7 @@ Value ServerExpressions::evaluate(Expression& expression, const RowBatch& rows, 
     const Stored value = hailstone::value_of(item, expression.value.kind, &thd_, bytes);
     if (!expression.value.is_moment || expression.value.kind != ServerValue::Time || value.null) return value;
     const auto packed = static_cast<uint64_t>(native_signed(value.integer, sizeof(longlong)));
-    return Stored::of(order_signed(MomentFormat::packed().moment(packed), sizeof(int64_t)));
+    return value_of_moment(MomentFormat::packed().moment(packed));
   }
   Field& field = *expression.value.field;
   field.set_notnull();
@@ -365,8 +365,7 @@ Value ServerExpressions::evaluate(Expression& expression, const RowBatch& rows, 
   item.real_item()->save_in_field(&field, true);
   if (field.is_null()) return {};
   Stored stored = expression.format.read(field.ptr);
-  if (expression.value.is_moment)
-    return Stored::of(order_signed(MomentFormat::of(field)->moment(stored.integer), sizeof(int64_t)));
+  if (expression.value.is_moment) return value_of_moment(MomentFormat::of(field)->moment(stored.integer));
   stored.bytes = bytes.copy(stored.bytes);
   return stored;
 }

@@ -41,8 +41,8 @@ enum class ServerValue : uint8_t {
   Bits,     // BIGINT UNSIGNED
   Text,     // a string, in the order of its collation
   Time,     // a date or time, as a whole number in its order
-  Moment,   // a DATE or DATETIME as a moment (expression/moment.h), as the server compares it
-  ShownMoment,  // the same of the text that the server shows
+  Moment,   // a DATE or DATETIME, as the server compares it: a moment (expression/moment.h)
+  ShownMoment,  // the moment of the text that the server shows
   Equal,        // what stands for it as a side of an equality
   Image,        // what a field of the server's has when the item has been stored in it
 };

@@ -432,12 +432,7 @@ std::optional<Expression> ExpressionTranslator::text_in_list(Item_func& function
     result = Expression::call(Function::Passes, {value}, {.test = std::move(test)});
     value = silenced(value);
   }
-  for (const Expression& each : others) {
-    result = united(Function::Or, result,
-                    Expression::call(Function::Equal, {value, each}, {.collation = collation}));
-    // The server asks for it once.
-    value = silenced(value);
-  }
+  result = or_equal(result, value, others, {.collation = collation});
   if (!result) return std::nullopt;
   return negated(*result, static_cast<Item_func_in&>(function).negated);
 }

@@ -71,6 +71,15 @@ Expression extreme(Function called, std::span<const Expression> values) {
   return result;
 }
 
+std::optional<Expression> or_equal(std::optional<Expression> found, Expression value,
+                                   std::span<const Expression> list, const FunctionSettings& settings) {
+  for (const Expression& each : list) {
+    found = united(Function::Or, found, Expression::call(Function::Equal, {value, each}, settings));
+    value = silenced(value);
+  }
+  return found;
+}
+
 std::optional<Expression> in_list(const Expression& value, std::span<const Expression> list, bool is_narrow) {
   constexpr size_t most_compared_one_by_one = 16;
   if (!is_narrow && list.size() > most_compared_one_by_one) return std::nullopt;

@@ -24,6 +24,9 @@ Expression first_not_null(std::span<const Expression> values);
 /// Greatest or Least, of values of one scale.
 Expression extreme(Function called, std::span<const Expression> values);
 
+/// `found`, or whether the value is equal to one of the list. It is asked for once.
+std::optional<Expression> or_equal(std::optional<Expression> found, Expression value,
+                                   std::span<const Expression> list, const FunctionSettings& settings = {});
 /// Whether an exact number is among others. Constants that follow one another are one step where `is_narrow`:
 /// the number has 64 bits. Nothing: the list is too long to be compared one by one, or a number has too many
 /// digits.

@@ -6,8 +6,6 @@ namespace hailstone {
 
 namespace {
 
-constexpr unsigned most_decimals = 38;
-
 /// Of a sum, a difference or a product. The server looks at a second DECIMAL only where the first is not
 /// NULL.
 FunctionSettings exact_settings(const ValueType& declared) {

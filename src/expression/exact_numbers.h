@@ -15,6 +15,7 @@ constexpr unsigned most_int64_digits = 18;
 constexpr unsigned digits_of_huge = 76;  // of a register
 constexpr unsigned digits_of_word = 9;
 constexpr unsigned most_words = 9;
+constexpr unsigned most_decimals = 38;
 constexpr unsigned words_of(unsigned digits) { return (digits + digits_of_word - 1) / digits_of_word; }
 
 /// The server divides as far as to the end of a word: so many digits behind the point has a quotient of

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
@@ -22,35 +21,23 @@ bool same(const Node& left, const Node& right) {
          left.text == right.text && left.of_column == right.of_column && left.predicate == right.predicate;
 }
 
-/// Adds a tree to a program, each node once.
-class Adding {
- public:
-  explicit Adding(std::vector<Program::Instruction>& to) : to_(to) {}
-
-  Program::Register add(const Expression& expression) {
-    if (const auto known = known_.find(&*expression); known != known_.end()) return known->second;
-    Program::Instruction instruction{.of = expression, .inputs = {}};
-    for (const Expression& argument : expression->arguments) instruction.inputs.push_back(add(argument));
-    const auto found = std::ranges::find_if(to_, [&](const Program::Instruction& other) {
-      return instruction.inputs == other.inputs && same(*expression, *other.of);
-    });
-    const auto number = static_cast<Program::Register>(found - to_.begin());
-    if (found == to_.end()) {
-      HAILSTONE_CHECK(to_.size() < Program::none, "a program of {} instructions", to_.size());
-      to_.push_back(std::move(instruction));
-    }
-    known_.emplace(&*expression, number);
-    return number;
-  }
-
- private:
-  std::vector<Program::Instruction>& to_;
-  std::unordered_map<const Node*, Program::Register> known_;
-};
-
 }  // namespace
 
-Program::Register Program::add(const Expression& expression) { return Adding(instructions_).add(expression); }
+Program::Register Program::add(const Expression& expression) {
+  if (const auto known = known_.find(&*expression); known != known_.end()) return known->second.number;
+  Instruction instruction{.of = expression, .inputs = {}};
+  for (const Expression& argument : expression->arguments) instruction.inputs.push_back(add(argument));
+  const auto found = std::ranges::find_if(instructions_, [&](const Instruction& other) {
+    return instruction.inputs == other.inputs && same(*expression, *other.of);
+  });
+  const auto number = static_cast<Register>(found - instructions_.begin());
+  if (found == instructions_.end()) {
+    HAILSTONE_CHECK(instructions_.size() < none, "a program of {} instructions", instructions_.size());
+    instructions_.push_back(std::move(instruction));
+  }
+  known_.emplace(&*expression, Known{expression, number});
+  return number;
+}
 
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "expression/expression.h"
@@ -22,7 +23,7 @@ class Program {
     std::vector<Register> inputs;
   };
 
-  /// The register that has the expression's values.
+  /// The register that has the expression's values. Parts that it has been given before take no time.
   Register add(const Expression& expression);
 
   /// Whether a row of the columns may have a failure.
@@ -32,7 +33,13 @@ class Program {
   std::span<const Instruction> instructions() const { return instructions_; }
 
  private:
+  /// An expression that was added. It is kept, so that no other node gets its address.
+  struct Known {
+    Expression of;
+    Register number;
+  };
   std::vector<Instruction> instructions_;
+  std::unordered_map<const Expression::Node*, Known> known_;
 };
 
 }  // namespace hailstone
