@@ -85,9 +85,12 @@ class MemoryBudget {
   void wait_for_release(const std::function<bool()>& ready, std::chrono::milliseconds at_most);
 
   /// What the groups, the sorted rows or the joined tables of one block of a query may take, however much is
-  /// free; 0: a part of the budget, and what is spare.
+  /// free; 0: a part of the budget, and what is spare. Of a part: 0 is that of the whole.
   void set_query_limit(size_t bytes) { query_limit_.store(bytes, std::memory_order_relaxed); }
-  size_t query_limit() const { return whole().query_limit_.load(std::memory_order_relaxed); }
+  size_t query_limit() const {
+    const size_t own = query_limit_.load(std::memory_order_relaxed);
+    return own != 0 || whole_ == nullptr ? own : whole_->query_limit();
+  }
 
   size_t used() const { return used_.load(); }
   size_t limit() const { return whole().limit_.load(std::memory_order_relaxed); }

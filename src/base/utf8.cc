@@ -25,6 +25,10 @@ size_t character_size(const unsigned char* at, size_t left) {
 
 }  // namespace
 
+size_t utf8_character_size(std::string_view bytes) {
+  return character_size(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
 bool is_well_formed_utf8(std::string_view bytes) {
   const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
   for (size_t left = bytes.size(); left > 0;) {

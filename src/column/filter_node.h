@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "column/block_reader.h"
 #include "column/predicate.h"
+#include "column/segment_filter.h"
 
 namespace hailstone {
 
@@ -51,7 +52,6 @@ struct FilterNode {
 Result<FilterNode> make_filter_node(const Predicate& predicate, const SegmentColumns& columns);
 
 /// What the summaries alone say of a block.
-enum class BlockOutcome : uint8_t { None, Some, All };
 BlockOutcome block_outcome(const FilterNode& node, const Segment& segment, uint32_t block);
 /// Whether a Bytes node is TRUE for all values of a block that are not NULL.
 bool takes_all_values(const FilterNode& node, const Segment& segment, uint32_t block);

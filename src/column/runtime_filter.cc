@@ -18,6 +18,10 @@ constexpr uint64_t most_bits_a_number = 64;
 constexpr uint64_t more_bits_a_number = 256, bits_of_more = uint64_t{1} << 27;
 constexpr uint64_t bits_anyway = uint64_t{1} << 22;
 constexpr uint64_t hashed_bits_a_number = 12;
+constexpr double bits_set_a_number = 4;
+/// Of the bits of a Bloom filter whose numbers have been added one by one. With less than the first share it
+/// is halved. With more than the second one, it would let two thirds of the rows through.
+constexpr double few_bits_set = 0.125, most_bits_set = 0.9;
 
 // What a look costs pays where about a quarter of the rows need not be read and looked up any more.
 constexpr uint64_t rows_to_judge = uint64_t{1} << 16;
@@ -46,16 +50,49 @@ void NumberFilter::make_room(uint64_t count) {
     words_.resize((span + 1) / 64 + 1);
     return;
   }
-  const uint64_t words = std::bit_ceil(count * hashed_bits_a_number / 64 + 2);
-  words_.resize(words);
-  shift_ = 64 - static_cast<unsigned>(std::countr_zero(words));
+  make_words(std::bit_ceil(count * hashed_bits_a_number / 64 + 2));
   density_ = std::min(1.0, static_cast<double>(count) / static_cast<double>(span));
 }
 
+/// A power of two, from 2 on.
+void NumberFilter::make_words(uint64_t words) {
+  words_.resize(words);
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(words));
+}
+
+NumberFilter::NumberFilter(size_t bytes) : is_exact_(false) {
+  make_words(std::bit_floor(std::max<uint64_t>(bytes / sizeof(uint64_t), 2)));
+}
+
+uint64_t NumberFilter::bits_set() const {
+  return std::transform_reduce(words_.begin(), words_.end(), uint64_t{0}, std::plus(),
+                               [](uint64_t word) { return static_cast<uint64_t>(std::popcount(word)); });
+}
+
+void NumberFilter::end_adding() {
+  const auto share_set = [this] {
+    return static_cast<double>(bits_set()) / static_cast<double>(words_.size() * 64);
+  };
+  double set = share_set();
+  if (is_empty() || set > most_bits_set) {
+    PageVector<uint64_t>().swap(words_);
+    return;
+  }
+  while (set < few_bits_set && words_.size() > 2) {
+    // Neighbours are told by the last of the bits that choose the word.
+    PageVector<uint64_t> halves(words_.size() / 2);
+    for (size_t i = 0; i < halves.size(); ++i) halves[i] = words_[2 * i] | words_[2 * i + 1];
+    words_ = std::move(halves);
+    ++shift_;
+    set = share_set();
+  }
+  // What is met twice sets no further bits. Where many are set, some numbers share theirs.
+  const double numbers = static_cast<double>(bits_set()) / bits_set_a_number;
+  density_ = std::min(1.0, numbers / (static_cast<double>(range_.high - range_.low) + 1));
+}
+
 void NumberFilter::forget_full_range() {
-  const uint64_t members =
-      std::transform_reduce(words_.begin(), words_.end(), uint64_t{0}, std::plus(),
-                            [](uint64_t word) { return static_cast<uint64_t>(std::popcount(word)); });
+  const uint64_t members = bits_set();
   const uint64_t span = range_.high - range_.low;
   density_ = static_cast<double>(members) / (static_cast<double>(span) + 1);
   if (members == span + 1) PageVector<uint64_t>().swap(words_);

@@ -48,6 +48,17 @@ class NumberFilter {
     }
   }
 
+  /// Without numbers; those that add() takes become a Bloom filter of at most so many bytes, of 16 at least.
+  explicit NumberFilter(size_t bytes);
+  /// Not any more once others share the filter.
+  void add(uint64_t number) {
+    range_.low = std::min(range_.low, number);
+    range_.high = std::max(range_.high, number);
+    add_hash(mix_bits(number));
+  }
+  /// All have been added: keeps no more memory than they need. Of too many for it their range is left.
+  void end_adding();
+
   bool is_empty() const { return range_.low > range_.high; }
   /// The least and the greatest number.
   IntegerRange range() const { return range_; }
@@ -81,6 +92,8 @@ class NumberFilter {
  private:
   void sort_list();
   void make_room(uint64_t count);
+  void make_words(uint64_t words);
+  uint64_t bits_set() const;
   void forget_full_range();
   void set_bit(uint64_t place) { words_[place / 64] |= uint64_t{1} << (place % 64); }
   bool has_bit(uint64_t place) const { return (words_[place / 64] >> (place % 64) & 1) != 0; }

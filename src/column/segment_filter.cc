@@ -29,8 +29,12 @@ Result<SegmentFilter> SegmentFilter::prepare(std::shared_ptr<const Predicate> pr
 
 bool SegmentFilter::excludes_segment() const { return state_->root.kind == FilterNode::Kind::Never; }
 
+BlockOutcome SegmentFilter::outcome_of(uint32_t block) const {
+  return block_outcome(state_->root, state_->columns.segment(), block);
+}
+
 bool SegmentFilter::excludes_block(uint32_t block) const {
-  if (block_outcome(state_->root, state_->columns.segment(), block) != BlockOutcome::None) return false;
+  if (outcome_of(block) != BlockOutcome::None) return false;
   count(state_->counters.blocks_skipped);
   return true;
 }

@@ -12,6 +12,9 @@
 
 namespace hailstone {
 
+/// How many rows of a block match, as far as its summaries tell.
+enum class BlockOutcome : uint8_t { None, Some, All };
+
 class SegmentFilter {
  public:
   static Result<SegmentFilter> prepare(std::shared_ptr<const Predicate> predicate,
@@ -22,7 +25,9 @@ class SegmentFilter {
 
   /// True: no row of the segment can match.
   bool excludes_segment() const;
-  /// True: no row of the block can match, by its summary alone.
+  /// What the block's summaries alone say.
+  BlockOutcome outcome_of(uint32_t block) const;
+  /// True: no row of the block can match, by its summaries alone, which is counted.
   bool excludes_block(uint32_t block) const;
   /// Of the rows of the block that are in `bitmap`, leaves those for which the predicate is TRUE. `reader` is
   /// the thread's, of the same segment.

@@ -17,6 +17,7 @@
 #include "database/file_numbers.h"
 #include "database/memory_host.h"
 #include "database/temporary_host.h"
+#include "file/nameless_files.h"
 #include "file/open_files.h"
 #include "segment/block_cache.h"
 
@@ -106,6 +107,7 @@ class DatabaseCore final : public TableHost {
   MemoryBudget budget_;
   QueryGate query_gate_{budget_, counters_};
   ProcessorTurns processor_turns_{ProcessorTurns::available(), counters_};
+  const std::unique_ptr<NamelessFiles> spill_files_;  // null: they are in the database's directory
   SpillSpace spill_space_;
   BlockCache cache_;
   std::atomic<size_t> bulk_loads_{0};

@@ -250,6 +250,8 @@ LockManager& Database::locks() { return state_->core->locks(); }
 MemoryBudget& Database::budget() { return state_->core->budget(); }
 QueryGate& Database::query_gate() { return state_->core->query_gate(); }
 
+TableHost& Database::statement_host() { return *state_->core; }
+
 ProcessorTurns& Database::processor_turns() { return *state_->core->processor_turns(); }
 
 Counters& Database::counters() {

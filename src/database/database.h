@@ -102,6 +102,8 @@ class Database {
   Counters& counters();  // with the gauges brought up to date
   MemoryBudget& budget();
   QueryGate& query_gate();
+  /// What a query's operators ask of their statement, where they read no table (table/statement_host.h).
+  TableHost& statement_host();
   ProcessorTurns& processor_turns();
 
   // --- DDL, part of the transaction: seen by others from its commit on, taken back by its rollback. Names

@@ -1,6 +1,7 @@
-// How strings of a column compare. The library brings `binary` (byte order, shorter first) and
-// `binary_padded` (byte order, the shorter padded with spaces); an embedding server registers its own. A
-// Collation lives as long as the process and is thread-safe.
+// How strings of a column compare. The library brings `binary` (byte order, shorter first), `binary_padded`
+// (byte order, the shorter padded with spaces) and `utf8` (the order of code points, shorter first; so that
+// of the bytes); an embedding server registers its own. A Collation lives as long as the process and is
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace hailstone {
 class Collation {
  public:
   virtual ~Collation() = default;
-  /// What table definitions store. 0 = binary, 1 = binary padded; others belong to the embedding application.
+  /// What table definitions store. 0 = binary, 1 = binary padded, 2 = utf8; others belong to the embedding
+  /// application.
   virtual uint32_t id() const = 0;
   /// <0, 0, >0. `a` and `b` are whole values.
   virtual int compare(ByteView a, ByteView b) const = 0;
@@ -56,13 +58,17 @@ class Collation {
 
 constexpr uint32_t binary_collation_id = 0;
 constexpr uint32_t binary_padded_collation_id = 1;
+constexpr uint32_t utf8_collation_id = 2;
 constexpr uint32_t first_application_collation_id = 16;
 
 const Collation& binary_collation();
 const Collation& binary_padded_collation();
+/// Characters are those of UTF-8; a byte that is none's is one by itself. ASCII, Latin, Greek and Cyrillic
+/// have upper and lower case.
+const Collation& utf8_collation();
 
 /// Finds collations by id; the embedding application's is set in the database's options. The default one
-/// knows the library's two.
+/// knows the library's three.
 class CollationResolver {
  public:
   virtual ~CollationResolver() = default;
@@ -70,7 +76,7 @@ class CollationResolver {
   virtual Result<const Collation*> resolve(uint32_t id) const;
 };
 
-/// Knows all: the library's two, and of every other one that it has no weights. For databases that are only
+/// Knows all: the library's three, and of every other one that it has no weights. For databases that are only
 /// read. Lives for ever; thread-safe.
 const CollationResolver& collations_for_reading();
 

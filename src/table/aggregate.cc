@@ -66,16 +66,23 @@ Result<ScanColumn> describe_column(const Table::State& table, const Projection& 
     const bool text = column.type >= Type::Char;
     HAILSTONE_ASSIGN(described.collation,
                      table.host.collations().resolve(text ? column.collation : binary_collation_id));
-    if (!described.collation->has_weights()) {
-      return fail(
-          ErrorCode::Unsupported,
-          fmt::format("values of column '{}' of table '{}' can be compared only by the program that made "
-                      "the table: no other knows its collation number {}",
-                      column.name, definition.name, column.collation));
-    }
   }
   return described;
 }
+
+namespace {
+
+Status check_comparable(const Table::State& table, const ScanColumn& described, uint16_t number) {
+  if (described.integer || described.collation->has_weights()) return {};
+  const TableDefinition& definition = table.layout->definition();
+  const Column& column = definition.columns[number];
+  return fail(ErrorCode::Unsupported,
+              fmt::format("values of column '{}' of table '{}' can be compared only by the program that made "
+                          "the table: no other knows its collation number {}",
+                          column.name, definition.name, column.collation));
+}
+
+}  // namespace
 
 Result<AggregatePlan> AggregatePlan::make(Table::State& table, const Projection& projection,
                                           std::span<const Aggregate> wanted) {
@@ -88,6 +95,7 @@ Result<AggregatePlan> AggregatePlan::make(Table::State& table, const Projection&
     if (each.kind != Aggregate::Kind::Rows) {
       HAILSTONE_ASSIGN(item.column, describe_column(table, projection, each.position));
       item.number = projection.columns()[each.position];
+      HAILSTONE_TRY(check_comparable(table, item.column, item.number));
       if (each.kind == Aggregate::Kind::Sum && item.column.type > Type::Double) {
         const TableDefinition& definition = table.layout->definition();
         return fail(ErrorCode::Unsupported,

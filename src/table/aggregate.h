@@ -13,7 +13,8 @@
 
 namespace hailstone {
 
-/// ErrorCode::InvalidArgument when the projection has no such column.
+/// ErrorCode::InvalidArgument when the projection has no such column. Its collation may have no weights: the
+/// column can be read then, and not compared.
 Result<ScanColumn> describe_column(const Table::State& table, const Projection& projection, size_t position);
 
 /// What is wanted, seen through the table. Immutable; threads share it. The table and the projection outlive

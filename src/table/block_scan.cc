@@ -31,6 +31,25 @@ BlockScan::BlockScan(Table::State& table, std::shared_ptr<const TableView> view,
   starts_.push_back(blocks);
 }
 
+size_t BlockScan::segment_of(uint64_t number) const {
+  return static_cast<size_t>(std::ranges::upper_bound(starts_, number) - starts_.begin()) - 1;
+}
+
+Result<BlockScan::Summary> BlockScan::summary_of(uint64_t number) {
+  const size_t segment = segment_of(number);
+  const auto block = static_cast<uint32_t>(number - starts_[segment]);
+  Summary summary{.outcome = BlockOutcome::All, .rows = rows_in_block(segment, block)};
+  if (always_) return summary;
+  HAILSTONE_ASSIGN(const SegmentFilter* const filter, filter_of(segment));
+  const auto& indexed = filters_[segment].indexed;
+  if (filter->excludes_segment() || (indexed && indexed->rows_between(block, block + 1) == 0)) {
+    summary.outcome = BlockOutcome::None;
+  } else {
+    summary.outcome = indexed ? BlockOutcome::Some : filter->outcome_of(block);
+  }
+  return summary;
+}
+
 Result<const SegmentFilter*> BlockScan::filter_of(size_t segment) {
   Filter& filter = filters_[segment];
   std::call_once(filter.once, [&] { prepare(segment, filter); });
@@ -70,8 +89,7 @@ BlockScan::Worker::Worker(BlockScan& scan, std::function<bool()> stop)
     : scan_(scan), stop_(std::move(stop)) {}
 
 void BlockScan::Worker::enter(uint64_t number) {
-  const auto above = std::ranges::upper_bound(scan_.starts_, number);
-  segment_ = static_cast<size_t>(above - scan_.starts_.begin()) - 1;
+  segment_ = scan_.segment_of(number);
   reader_.emplace(segment()->columns);
   filter_ = nullptr;
 }

@@ -27,6 +27,13 @@ class BlockScan {
 
   /// The blocks of all segments, numbered one after the other.
   uint64_t blocks() const { return starts_.back(); }
+  size_t segments() const { return view_->segments.size(); }
+  struct Summary {
+    BlockOutcome outcome = BlockOutcome::Some;
+    uint32_t rows = 0;  // in the block, matching or not
+  };
+  /// What is known of a block before it is read. Not behind blocks that workers have passed.
+  Result<Summary> summary_of(uint64_t number);
   /// Before the first worker is made: blocks that `bound` excludes are passed by. A descending one makes
   /// for_each_block() begin with the last blocks.
   void set_bound(std::shared_ptr<const ScanBound> bound) { bound_ = std::move(bound); }
@@ -72,9 +79,7 @@ class BlockScan {
     Result<bool> take_block();
     Status meet_block(uint32_t block);
     Status check_stop() const;
-    uint32_t rows_in_block(uint32_t block) const {
-      return std::min(block_rows, segment()->rows() - block * block_rows);
-    }
+    uint32_t rows_in_block(uint32_t block) const { return scan_.rows_in_block(segment_, block); }
 
     BlockScan& scan_;
     const std::function<bool()> stop_;
@@ -96,6 +101,10 @@ class BlockScan {
     std::optional<Result<SegmentFilter>> prepared;
     std::atomic<uint32_t> blocks_left{0};
   };
+  size_t segment_of(uint64_t number) const;
+  uint32_t rows_in_block(size_t segment, uint32_t block) const {
+    return std::min(block_rows, view_->segments[segment]->rows() - block * block_rows);
+  }
   Result<const SegmentFilter*> filter_of(size_t segment);
   void prepare(size_t segment, Filter& filter) const;
   /// `blocks` from `block` on have been looked at. `prepared`: by a worker that has the segment's filter.

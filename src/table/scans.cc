@@ -43,8 +43,11 @@ struct Scans::State {
   Status aggregate_rows(const std::vector<AggregatePlan>& plans, unsigned threads, AggregateSums& sums);
   std::shared_ptr<MemoryBudget> budget;  // null: the database's
   struct Sample;
-  Status sample_blocks(Sample& sample);
-  Status sample_blocks_at(std::span<const uint64_t> places, Sample& sample);
+  uint64_t rows_in_segments() const;
+  Result<double> sample_segments();
+  Status sample_blocks(std::span<const uint64_t> numbers, Sample& sample);
+  Status sample_blocks_at(std::span<const uint64_t> places, std::span<const uint64_t> numbers,
+                          Sample& sample);
   static bool agree(const Sample& one, const Sample& other);
   void sample_deltas(One& one, Sample& sample);
 
@@ -91,6 +94,8 @@ Status Scans::State::begin_pass() {
   reader.reset();
   return {};
 }
+
+Status Scans::begin() { return state_->begin_pass(); }
 
 std::vector<BlockScan*> Scans::State::all_blocks() const {
   std::vector<BlockScan*> all;
@@ -242,24 +247,62 @@ struct Scans::State::Sample {
 
 Result<double> Scans::sample() {
   HAILSTONE_TRY(state_->begin_pass());
-  State::Sample segments, deltas;
-  HAILSTONE_TRY(state_->sample_blocks(segments));
+  State::Sample deltas;
+  HAILSTONE_ASSIGN(const double share, state_->sample_segments());
   for (State::One& one : state_->scans) state_->sample_deltas(one, deltas);
-  const uint64_t rows = segments.rows + deltas.rows;
-  return rows == 0 ? 1 : (segments.expected() + deltas.expected()) / static_cast<double>(rows);
+  const uint64_t in_segments = state_->rows_in_segments(), rows = in_segments + deltas.rows;
+  return rows == 0
+             ? 1
+             : (share * static_cast<double>(in_segments) + deltas.expected()) / static_cast<double>(rows);
 }
 
-Status Scans::State::sample_blocks(Sample& sample) {
+uint64_t Scans::State::rows_in_segments() const {
+  uint64_t rows = 0;
   for (const One& one : scans) {
-    for (const auto& segment : one.state().view->segments) sample.rows += segment->rows();
+    for (const auto& segment : one.state().view->segments) rows += segment->rows();
   }
+  return rows;
+}
+
+/// The share of the segments' rows that match. What a block's summaries decide is known, and of the others
+/// some are read.
+Result<double> Scans::State::sample_segments() {
+  // Of more blocks, some that lie as far apart. A segment's summaries cost something before the first.
+  constexpr uint64_t most_asked = 1024, most_segments = 64;
+  const std::vector<BlockScan*> all = all_blocks();
+  uint64_t blocks = 0, segments = 0;
+  for (const BlockScan* scan : all) {
+    blocks += scan->blocks();
+    segments += scan->segments();
+  }
+  const uint64_t asked = std::min(blocks, segments > most_segments ? most_segments : most_asked);
+  uint64_t rows = 0, known = 0, before = 0;
+  Sample open;
+  std::vector<uint64_t> numbers;  // of the blocks that are left open
+  auto scan = all.begin();
+  for (uint64_t i = 0; i < asked; ++i) {
+    const uint64_t number = blocks * (2 * i + 1) / (2 * asked);
+    while (number >= before + (*scan)->blocks()) before += (*scan++)->blocks();
+    HAILSTONE_ASSIGN(const BlockScan::Summary summary, (*scan)->summary_of(number - before));
+    rows += summary.rows;
+    if (summary.outcome == BlockOutcome::All) known += summary.rows;
+    if (summary.outcome != BlockOutcome::Some) continue;
+    open.rows += summary.rows;
+    numbers.push_back(number);
+  }
+  if (rows == 0) return 0;
+  HAILSTONE_TRY(sample_blocks(numbers, open));
+  return (static_cast<double>(known) + open.expected()) / static_cast<double>(rows);
+}
+
+Status Scans::State::sample_blocks(std::span<const uint64_t> numbers, Sample& sample) {
   // Two blocks that lie far apart, and the others only where these leave it open.
   constexpr std::array<uint64_t, 1> first{2}, second{5};
   constexpr std::array<uint64_t, 6> others{0, 1, 3, 4, 6, 7};
   Sample one, other;
-  HAILSTONE_TRY(sample_blocks_at(first, one));
-  HAILSTONE_TRY(sample_blocks_at(second, other));
-  if (!agree(one, other)) HAILSTONE_TRY(sample_blocks_at(others, sample));
+  HAILSTONE_TRY(sample_blocks_at(first, numbers, one));
+  HAILSTONE_TRY(sample_blocks_at(second, numbers, other));
+  if (!agree(one, other)) HAILSTONE_TRY(sample_blocks_at(others, numbers, sample));
   for (const Sample& part : {one, other}) {
     sample.looked_at += part.looked_at;
     sample.matching += part.matching;
@@ -281,19 +324,18 @@ bool Scans::State::agree(const Sample& one, const Sample& other) {
   return difference * difference <= deviations * deviations * (first + second * shares * shares);
 }
 
-/// Of 8 places in all scans, those.
-Status Scans::State::sample_blocks_at(std::span<const uint64_t> places, Sample& sample) {
+/// Of 8 places among these blocks of all scans, those.
+Status Scans::State::sample_blocks_at(std::span<const uint64_t> places, std::span<const uint64_t> numbers,
+                                      Sample& sample) {
   constexpr uint64_t most_places = 8;
   const std::vector<BlockScan*> all = all_blocks();
-  uint64_t blocks = 0;
-  for (const BlockScan* scan : all) blocks += scan->blocks();
-  const uint64_t looked_at = std::min(blocks, most_places);
+  const uint64_t looked_at = std::min<uint64_t>(numbers.size(), most_places);
   uint64_t before = 0;
   auto place = places.begin();
   for (BlockScan* const scan : all) {
     std::optional<BlockScan::Worker> worker;
     for (; place != places.end() && *place < looked_at; ++place) {
-      const uint64_t number = blocks * (2 * *place + 1) / (2 * looked_at);
+      const uint64_t number = numbers[numbers.size() * (2 * *place + 1) / (2 * looked_at)];
       if (number >= before + scan->blocks()) break;
       if (!worker) worker.emplace(*scan).count_met();
       uint64_t at = number - before;

@@ -27,6 +27,8 @@ class Scans final : public QueryHost {
   Scans(Scans&&) noexcept;
   ~Scans() override;
 
+  /// The rows are those of this moment, and not of that when the first one is asked for.
+  Status begin();
   /// One result for each of `wanted`, over all rows. Only the columns in question are read, and where a
   /// block's summary says enough not even they. Sum is for numbers only. `threads`: how many may work at it,
   /// the caller's included; others are background threads that are free.

@@ -67,6 +67,43 @@ TEST(RuntimeFilterTest, NumbersThatAreThereAreNeverHeldBack) {
   }
 }
 
+TEST(RuntimeFilterTest, NumbersThatAreAddedOneByOneAreNeverHeldBack) {
+  std::mt19937_64 random(test_seed(23));
+  for (int round = 0; round < 100; ++round) {
+    const size_t bytes = size_t{1} << random() % 16;
+    NumberFilter filter(bytes);
+    EXPECT_LE(filter.memory(), std::max<size_t>(bytes, 16));
+    EXPECT_TRUE(filter.is_empty());
+    std::set<uint64_t> there;
+    for (uint64_t n = uint64_t{1} << random() % 15; n > 0; --n) {
+      const uint64_t number = random() >> random() % 40;
+      there.insert(number);
+      filter.add(number);
+    }
+    filter.end_adding();
+    EXPECT_EQ(filter.range(), (IntegerRange{*there.begin(), *there.rbegin()}));
+    for (const uint64_t number : there) ASSERT_TRUE(filter.may_have(number)) << number << ", " << bytes;
+    uint64_t wrong = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const uint64_t number = random() >> random() % 40;
+      wrong += filter.may_have(number) && !there.contains(number) ? 1U : 0U;
+    }
+    // It is as exact as its room allows, and no larger than it need be.
+    EXPECT_LE(wrong, bytes >= 2 * there.size() ? 300 : 2000) << there.size() << " numbers in " << bytes;
+    EXPECT_LE(filter.memory(), std::max<size_t>(there.size() * 8, 32));
+  }
+  NumberFilter small(size_t{64});
+  for (uint64_t number = 10; number < 10'000; number += 3) small.add(number);
+  small.end_adding();
+  EXPECT_TRUE(small.has_whole_range()) << "too many for its room";
+  EXPECT_FALSE(small.may_have(9));
+  NumberFilter none(size_t{64});
+  none.end_adding();
+  EXPECT_FALSE(none.may_have(0));
+  EXPECT_EQ((RuntimeFilter{.numbers = std::make_shared<NumberFilter>(size_t{64})}).predicate(3).kind(),
+            Predicate::Kind::Never);
+}
+
 TEST(RuntimeFilterTest, FewNumbersTellWhichBlocksHaveNoneOfThem) {
   const auto few = filter_of({7'000, 5, 100'000, 5});
   ASSERT_TRUE(few->is_listed());

@@ -7,6 +7,7 @@
 
 #include "base/test_seed.h"
 #include "schema/padding.h"
+#include "schema/utf8_characters.h"
 
 namespace hailstone {
 namespace {
@@ -190,6 +191,37 @@ TEST(CollationTest, PaddedCompareAgreesWithWeights) {
     ASSERT_EQ(sign(padded.compare(a, b)), sign(weights(padded, a).compare(weights(padded, b)))) << round;
     ASSERT_EQ(sign(padded.compare(a, b)), -sign(padded.compare(b, a))) << round;
   }
+}
+
+TEST(CollationTest, Utf8HasCharacters) {
+  const Collation& utf8 = utf8_collation();
+  EXPECT_EQ(CollationResolver().resolve(utf8_collation_id).value(), &utf8);
+  EXPECT_EQ(utf8.characters("aé€😀"), 4U);
+  EXPECT_EQ(utf8.prefix_bytes("aé€😀", 3), 6U);
+  EXPECT_EQ(utf8.prefix_bytes("aé", 9), 3U);
+  EXPECT_EQ(utf8.locate("aé€b", "€"), 3U);
+  EXPECT_EQ(utf8.locate("aé", "x"), 0U);
+  EXPECT_EQ(utf8.locate("", ""), 1U);
+  // A byte that begins no character, and a character that is cut, are one each.
+  EXPECT_EQ(utf8.characters("\xff\xc3"), 2U);
+  EXPECT_GT(utf8.compare("é", "z"), 0);
+  EXPECT_LT(utf8.compare("a", "a "), 0);
+}
+
+TEST(CollationTest, Utf8HasUpperAndLowerCase) {
+  const auto upper = [](ByteView text) {
+    std::string made;
+    utf8_collation().append_upper(text, made);
+    return made;
+  };
+  const auto lower = [](ByteView text) {
+    std::string made;
+    utf8_collation().append_lower(text, made);
+    return made;
+  };
+  EXPECT_EQ(upper("aäßÿλςжѐ€z\xff"), "AÄßŸΛΣЖЀ€Z\xff");
+  EXPECT_EQ(lower("AÄŸΛΣЖЀ€Z"), "aäÿλσжѐ€z");
+  for (uint32_t code = 0; code < 0x800; ++code) EXPECT_EQ(upper_case(lower_case(code)), upper_case(code));
 }
 
 }  // namespace
