@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "expression/moment.h"
+#include "expression/stored_values.h"
 // clang-format off
 #include "server.h"
 // clang-format on
@@ -14,20 +14,6 @@
 namespace hailstone {
 
 constexpr int64_t seconds_of_a_day = 86'400;
-
-/// So many seconds after 1970 began, as clocks count them.
-inline int64_t moment_of_seconds(int64_t seconds, uint64_t microseconds) {
-  const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds(seconds));
-  const auto time = static_cast<uint64_t>(seconds - int64_t{days.count()} * seconds_of_a_day);
-  const std::chrono::year_month_day date{std::chrono::sys_days(days)};
-  return moment_of({.year = static_cast<uint64_t>(static_cast<int>(date.year())),
-                    .month = static_cast<unsigned>(date.month()),
-                    .day = static_cast<unsigned>(date.day()),
-                    .hour = time / 3600,
-                    .minute = time / 60 % 60,
-                    .second = time % 60,
-                    .microsecond = microseconds});
-}
 
 /// Asks the zone once for all seconds of a quarter of an hour.
 class LocalTime {

@@ -125,7 +125,7 @@ struct RowBlock {
     /// Whether the rows that are looked up seem to be so few, beside those of the other side, that they are
     /// read first.
     bool reads_probe_first() const {
-      constexpr double most_read_first = 1024;
+      constexpr double most_read_first = 3072;
       constexpr double times_as_many = 16;
       return !source && probe->rows_out <= most_read_first &&
              static_cast<double>(build->rows) >= times_as_many * probe->rows_out;

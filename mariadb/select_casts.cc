@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "decimal_numbers.h"
-#include "expression/exact_numbers.h"
+#include "expression/number_casts.h"
 #include "select_expressions.h"
 
 namespace hailstone {
@@ -50,7 +50,7 @@ std::optional<Expression> ExpressionTranslator::of_number(Item_func& function) {
   }
   if (function_of_bits(function)) {
     const auto result = bits(function);
-    return result ? std::optional(not_wide(*result)) : std::nullopt;
+    return result ? std::optional(number_of_bits(*result)) : std::nullopt;
   }
   const bool is_floor = is_of_type(function, typeid(Item_func_floor)),
              is_absolute = is_of_type(function, typeid(Item_func_abs)),
@@ -67,9 +67,7 @@ std::optional<Expression> ExpressionTranslator::of_number(Item_func& function) {
   if (number->is_real() != (function.cmp_type() == REAL_RESULT)) return std::nullopt;
   if (is_absolute) return Expression::call(Function::Absolute, {*number});
   const Function called = is_floor ? Function::Floor : Function::Ceiling;
-  if (number->is_real()) return Expression::call(called, {*number});
-  ValueType type = ValueType::decimal(0, number->type().whole_digits + 1);
-  return without_digits(called, *number, number->type().scale).as(type);
+  return whole_below_or_above(called, *number);
 }
 
 std::optional<Expression> ExpressionTranslator::exact_or_real(Item& item) {
@@ -96,32 +94,20 @@ std::optional<Expression> ExpressionTranslator::rounded(Item_func& function) {
     return Expression::call(called, {*number}, {.digits = static_cast<unsigned>(*digits)});
   }
   if (function.cmp_type() != INT_RESULT && function.cmp_type() != DECIMAL_RESULT) return std::nullopt;
-  const int dropped = static_cast<int>(number->type().scale) - *digits;
-  if (dropped > static_cast<int>(most_int64_digits)) return std::nullopt;
-  Expression result = *number;
-  if (dropped > 0) result = without_digits(called, result, static_cast<unsigned>(dropped));
-  if (*digits < 0)
-    result =
-        Expression::call(Function::Multiply,
-                         {result, Expression::constant(int64_powers_of_ten[static_cast<size_t>(-*digits)])})
-            .as(result.type());
-  const auto shown = with_scale(result, decimals_of(function));
+  // What the kernels take at once.
+  if (static_cast<int>(number->type().scale) - *digits > static_cast<int>(most_int64_digits))
+    return std::nullopt;
+  const auto shown = rounded_at(called, *number, *digits, decimals_of(function));
   if (!shown) return std::nullopt;
-  return number_of_choice(function, *shown, decimals_of(function), result.type().whole_digits);
+  return number_of_choice(function, *shown, decimals_of(function), shown->type().whole_digits);
 }
 
 std::optional<Expression> ExpressionTranslator::cast_to_integer(Item_func& function) {
   if (function.arguments()[0]->cmp_type() == TIME_RESULT) return number_of_moment(*function.arguments()[0]);
   const auto number = exact_or_real(*function.arguments()[0]);
   if (!number) return std::nullopt;
-  // What is below 0 becomes a number beyond 2^63, with a note.
-  const auto not_negative = [&function](const Expression& result) {
-    if (!function.unsigned_flag) return result;
-    return Expression::call(Function::InRange, {result}, {.range = NumberRange::Unsigned}).as(result.type());
-  };
-  if (number->is_real()) return not_negative(Expression::call(Function::ToInteger, {*number}));
-  const Expression whole = without_digits(Function::Round, not_negative(*number), number->type().scale);
-  return number_of_choice(function, whole, 0, whole.type().whole_digits);
+  const Expression whole = cast_to_whole(*number, function.unsigned_flag);
+  return number->is_real() ? whole : number_of_choice(function, whole, 0, whole.type().whole_digits);
 }
 
 std::optional<Expression> ExpressionTranslator::cast_to_decimal(Item_func& function) {
@@ -130,10 +116,7 @@ std::optional<Expression> ExpressionTranslator::cast_to_decimal(Item_func& funct
   if (function.unsigned_flag || digits > most_int64_digits) return std::nullopt;
   const auto number = exact_or_real(*function.arguments()[0]);
   if (!number || number->is_real()) return std::nullopt;
-  const auto result = rounded_to(*number, scale);
-  if (!result) return std::nullopt;
-  return Expression::call(Function::InDigits, {*result}, {.digits = digits})
-      .as(ValueType::decimal(scale, digits - scale));
+  return cast_to_digits(*number, digits, scale);
 }
 
 std::optional<Expression> ExpressionTranslator::bits(Item& item) {
@@ -145,18 +128,6 @@ std::optional<Expression> ExpressionTranslator::bits(Item& item) {
   auto& function = static_cast<Item_func&>(real);
   const auto inputs = arguments_of(function, [this](Item& argument) { return bits(argument); });
   return inputs ? std::optional(Expression::call(*called, *inputs)) : std::nullopt;
-}
-
-Expression ExpressionTranslator::not_wide(const Expression& bits) {
-  const auto is_constant = [](const Expression& of, int64_t least, int64_t most) {
-    const auto number = of.whole_constant();
-    return number && *number >= least && *number <= most;
-  };
-  const std::vector<Expression>& of = bits->arguments;
-  const bool is_masked = bits.is_call(Function::BitAnd) &&
-                         (is_constant(of[0], 0, INT64_MAX) || is_constant(of[1], 0, INT64_MAX));
-  const bool is_shifted = bits.is_call(Function::ShiftRight) && is_constant(of[1], 1, 63);
-  return is_masked || is_shifted ? bits : Expression::call(Function::AsUnsigned, {bits});
 }
 
 }  // namespace hailstone

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "expression/exact_numbers.h"
 #include "expression/moment.h"
+#include "expression/number_casts.h"
 #include "item_parts.h"
 #include "text_charsets.h"
 
@@ -98,14 +98,7 @@ std::optional<Expression> ExpressionTranslator::translate(Item& item) {
   if (const auto known = numbers_.find(&item); known != numbers_.end()) return known->second;
   auto number = translate_new(item);
   if (!number) return std::nullopt;
-  if (item.cmp_type() == INT_RESULT) {
-    ValueType type = number->type();
-    type.kind = ValueType::Kind::Integer;
-    type.is_unsigned = item.unsigned_flag;
-    type.whole_digits = std::min(type.whole_digits, ValueType::digits_of_bigint);
-    type.scale_is = ValueType::Scale::Sure;
-    number = number->as(type);
-  }
+  if (item.cmp_type() == INT_RESULT) number = as_integer(*number, item.unsigned_flag);
   numbers_.emplace(&item, *number);
   return number;
 }

@@ -132,8 +132,6 @@ class ExpressionTranslator {
   std::optional<Expression> cast_to_decimal(Item_func& function);
   /// The 64 bits of a whole number, also of BIGINT UNSIGNED beyond 2^63 where a function of bits makes them.
   std::optional<Expression> bits(Item& item);
-  /// Not known where the number of these bits is beyond 2^63.
-  static Expression not_wide(const Expression& bits);
 
   // Choices by values: select_choices.cc.
   std::optional<Expression> chosen_by_value(Item_func& function);

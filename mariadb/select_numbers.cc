@@ -5,7 +5,7 @@
 
 #include "decimal_numbers.h"
 #include "expression/conditions.h"
-#include "expression/exact_numbers.h"
+#include "expression/number_casts.h"
 #include "select_expressions.h"
 #include "select_functions.h"
 
@@ -21,7 +21,7 @@ constexpr unsigned most_bits = 64;
 /// NULL has no digits.
 Expression null_number(const Item& item) {
   if (item.cmp_type() == REAL_RESULT) return Expression::null(ValueKind::Real);
-  return Expression::null(ValueKind::Integer).as({.whole_digits = 1});
+  return Expression::null(ValueKind::Integer).as(ValueType{.whole_digits = 1});
 }
 
 unsigned digits_of(const Field& field) {
@@ -46,11 +46,7 @@ Expression checked(const Item_func& function, const Expression& result) {
            (argument->cmp_type() == INT_RESULT && argument->unsigned_flag);
   };
   const std::span<Item* const> arguments(function.arguments(), function.argument_count());
-  const NumberRange range = range_of(declared_type(function));
-  if (range == NumberRange::Any ||
-      (range == NumberRange::Signed && std::ranges::none_of(arguments, may_be_beyond)))
-    return result;
-  return Expression::call(Function::InRange, {result}, {.range = range}).as(result.type());
+  return in_range(result, range_of(declared_type(function)), std::ranges::any_of(arguments, may_be_beyond));
 }
 
 }  // namespace
@@ -68,17 +64,18 @@ std::optional<Expression> ExpressionTranslator::column(Item& item) {
     case MYSQL_TYPE_LONG:
     case MYSQL_TYPE_LONGLONG:
       return Expression::column(columns_.position_of(field), *scanned)
-          .as({.is_unsigned = (field->flags & UNSIGNED_FLAG) != 0, .whole_digits = digits_of(*field)});
+          .as(ValueType{.is_unsigned = (field->flags & UNSIGNED_FLAG) != 0,
+                        .whole_digits = digits_of(*field)});
     case MYSQL_TYPE_BIT:
       // Its bytes are the number. Of 64 bits the server makes negative ones, as a DOUBLE.
       if (field->field_length >= most_bits) return std::nullopt;
       return Expression::column(columns_.position_of(field),
                                 {.integer = true, .type = Type::Unsigned, .width = scanned->width})
-          .as({.is_unsigned = true});
+          .as(ValueType{.is_unsigned = true});
     case MYSQL_TYPE_YEAR:
       if (field->field_length != year_digits) return std::nullopt;
       return Expression::of_column(columns_.position_of(field), *scanned, number_of_year())
-          .as({.is_unsigned = true, .whole_digits = year_digits});
+          .as(ValueType{.is_unsigned = true, .whole_digits = year_digits});
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
       return Expression::column(columns_.position_of(field), *scanned);

@@ -365,7 +365,7 @@ Value ServerExpressions::evaluate(Expression& expression, const RowBatch& rows, 
   item.real_item()->save_in_field(&field, true);
   if (field.is_null()) return {};
   Stored stored = expression.format.read(field.ptr);
-  if (expression.value.is_moment) return value_of_moment(MomentFormat::of(field)->moment(stored.integer));
+  if (expression.value.is_moment) return value_of_moment(moment_format_of(field)->moment(stored.integer));
   stored.bytes = bytes.copy(stored.bytes);
   return stored;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "decimal_numbers.h"
+#include "expression/moment.h"
 #include "local_time.h"
 #include "raised_conditions.h"
 #include "select_expressions.h"

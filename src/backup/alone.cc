@@ -126,8 +126,8 @@ class AloneCopy {
                                    "'mysql' AND table_name LIKE 'gtid\\_slave\\_pos%'"));
     std::string all;
     for (const auto& table : tables)
-      all +=
-          fmt::format("{}SELECT * FROM mysql.{}", all.empty() ? "" : " UNION ALL ", quoted_name(table.at(0)));
+      all += fmt::format("{}SELECT * FROM mysql.{}", all.empty() ? "" : " UNION ALL ",
+                         quoted_identifier(table.at(0)));
     if (all.empty()) return std::string();
     HAILSTONE_ASSIGN(
         const auto rows,

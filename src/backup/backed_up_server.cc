@@ -102,7 +102,7 @@ Result<std::vector<std::string>> BackedUpServer::tables_of_other_engines() {
           "({})",
           schemas_of_the_server)));
   std::vector<std::string> tables;
-  for (const auto& row : rows) tables.push_back(quoted_name(row[0]) + "." + quoted_name(row[1]));
+  for (const auto& row : rows) tables.push_back(quoted_identifier(row[0]) + "." + quoted_identifier(row[1]));
   return tables;
 }
 

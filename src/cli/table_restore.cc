@@ -30,7 +30,7 @@ namespace {
 /// A table's name, as SQL has it and as the engine.
 struct TableName {
   std::string schema, table;
-  std::string sql() const { return quoted_name(schema) + "." + quoted_name(table); }
+  std::string sql() const { return quoted_identifier(schema) + "." + quoted_identifier(table); }
   std::string of_engine;
 };
 
@@ -177,7 +177,7 @@ class TableRestore {
                           quoted_text(name_.schema)));
     if (schemas.at(0).at(0) == "0") {
       return fail(ErrorCode::NotFound, fmt::format("the server has no schema {0}; CREATE DATABASE {0} before",
-                                                   quoted_name(name_.schema)));
+                                                   quoted_identifier(name_.schema)));
     }
     HAILSTONE_ASSIGN(const auto tables,
                      connection_.query(fmt::format("SELECT table_type, IFNULL(engine, '') FROM "

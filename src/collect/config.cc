@@ -9,6 +9,7 @@
 #include <set>
 
 #include "collect/config_section.h"
+#include "expression/expression_lexer.h"
 #include "text/pattern_lines.h"
 #include "text/time_format.h"
 
@@ -425,11 +426,6 @@ TimeStep default_delay(const TimeStep& period) {
 
 const StreamConfig& CollectConfig::stream_of(const SummaryConfig& summary) const {
   return *std::ranges::find(streams, summary.stream, &StreamConfig::name);
-}
-
-bool is_same_name(std::string_view one, std::string_view other) {
-  return std::ranges::equal(
-      one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
 Result<CollectConfig> CollectConfig::parse(std::string_view text, const std::string& name) {

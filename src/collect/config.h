@@ -88,9 +88,6 @@ struct SummaryConfig {
 /// For a period: how long after its end late records are waited for, where nothing is said.
 TimeStep default_delay(const TimeStep& period);
 
-/// Names of columns are equal whatever the case of their letters.
-bool is_same_name(std::string_view one, std::string_view other);
-
 struct CollectConfig {
   ServerConfig server;
   SpoolConfig spool;

@@ -15,6 +15,7 @@
 #include "collect/table_load.h"
 #include "collect/table_upkeep.h"
 #include "collect/target_table.h"
+#include "expression/expression_lexer.h"
 #include "file/filesystem.h"
 
 namespace hailstone {
@@ -147,13 +148,14 @@ Result<std::string> check_summary(const CollectConfig& config, const SummaryConf
   HAILSTONE_ASSIGN(const TableTrial to, try_table(target, summary.table, true));
   HAILSTONE_TRY(check_value_column(source, summary, from.table));
   HAILSTONE_ASSIGN(const auto keys, target.query(fmt::format("SHOW KEYS FROM {} WHERE Non_unique = 0",
-                                                             quoted_name(to.table))));
+                                                             quoted_identifier(to.table))));
   if (keys.empty()) {
     return fail(ErrorCode::InvalidArgument, fmt::format("table '{}' has no primary or unique key; without it "
                                                         "a job that runs again could not replace its rows",
                                                         summary.table.name));
   }
-  HAILSTONE_ASSIGN(const auto rows, target.query(fmt::format("SHOW COLUMNS FROM {}", quoted_name(to.table))));
+  HAILSTONE_ASSIGN(const auto rows,
+                   target.query(fmt::format("SHOW COLUMNS FROM {}", quoted_identifier(to.table))));
   const std::string select = select_statement(summary, from.table, WallTime(), "");
   const auto has_columns = [&](const std::vector<std::string>& names) -> Status {
     for (const std::string& name : names) {

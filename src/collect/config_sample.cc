@@ -202,7 +202,7 @@ Result<std::string> configuration_from(ConfigSample sample) {
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", toml_text(column.name));
     const bool is_needed = time != columns.end() && &column == &*time;
     definition +=
-        fmt::format("{}  {} {}{}", definition.empty() ? "" : ",\n", toml_text(quoted_name(column.name)),
+        fmt::format("{}  {} {}{}", definition.empty() ? "" : ",\n", toml_text(quoted_identifier(column.name)),
                     sql_type(column, is_wide), is_needed ? " NOT NULL" : "");
   }
 
@@ -275,7 +275,7 @@ format = "{2}"
 # every = "1 day"
 # select = "SELECT DATE({{begin}}) AS day, COUNT(*) AS records FROM {{table}} WHERE {1} >= {{begin}} AND {1} < {{end}}"
 )toml",
-                      name, has_time ? toml_text(quoted_name(time->name)) : "at");
+                      name, has_time ? toml_text(quoted_identifier(time->name)) : "at");
   return text;
 }
 

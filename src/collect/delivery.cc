@@ -119,7 +119,7 @@ Status Delivery::check_engine(const std::string& table) {
         fmt::format(
             "table '{}' is of the engine {}, others of the stream are of {}; give all the same: ALTER "
             "TABLE {} ENGINE={}",
-            table, engine.name, engine_, quoted_name(table), engine_));
+            table, engine.name, engine_, quoted_identifier(table), engine_));
   }
   checked_tables_.insert(table);
   return {};
@@ -128,7 +128,7 @@ Status Delivery::check_engine(const std::string& table) {
 Status Delivery::make_bookkeeping() {
   // Of the same engine, so that a commit is of one engine.
   const std::string name = bookkeeping_table(engine_);
-  bookkeeping_ = quoted_name(name);
+  bookkeeping_ = quoted_identifier(name);
   HAILSTONE_ASSIGN(const bool there, table_exists(connection_, name));
   if (!there) {
     HAILSTONE_TRY(connection_.execute(fmt::format(

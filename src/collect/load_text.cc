@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collect/config.h"
+#include "expression/expression_lexer.h"
 
 namespace hailstone {
 

@@ -138,7 +138,7 @@ int load_error(void*, char* to, unsigned size) {
 
 }  // namespace
 
-std::string quoted_name(std::string_view name) {
+std::string quoted_identifier(std::string_view name) {
   std::string quoted = "`";
   for (const char c : name) {
     if (c == '`') quoted += '`';

@@ -27,7 +27,7 @@ namespace hailstone {
 constexpr unsigned most_warnings = 65'535;
 
 /// `name` in backquotes, as a statement takes it.
-std::string quoted_name(std::string_view name);
+std::string quoted_identifier(std::string_view name);
 /// `text` as a literal; for texts of plain characters and such as the configuration holds.
 std::string quoted_text(std::string_view text);
 /// A whole number, as a row has it; 0 when it is none.

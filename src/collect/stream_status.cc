@@ -69,7 +69,7 @@ Result<StreamStatus> status_of_stream(const CollectConfig& config, const StreamC
     HAILSTONE_ASSIGN(
         const auto rows,
         connection.query(fmt::format("SELECT records, {} FROM {} WHERE spool = '{}'", type ? "rejected" : "0",
-                                     quoted_name(table.at(0)), to_text(status.spool.id))));
+                                     quoted_identifier(table.at(0)), to_text(status.spool.id))));
     if (rows.empty() || number_of(rows[0][0]) < passed) continue;
     passed = number_of(rows[0][0]);
     status.rejected = number_of(rows[0][1]);

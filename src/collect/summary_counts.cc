@@ -36,7 +36,7 @@ Status SummaryCounts::prepare(ServerConnection& connection, const std::string& t
   for (const SummaryConfig* summary : summaries_)
     HAILSTONE_TRY(check_value_column(connection, *summary, table));
   HAILSTONE_TRY(make_counts_table(connection, engine));
-  table_ = quoted_name(counts_table(engine));
+  table_ = quoted_identifier(counts_table(engine));
   spool_ = spool;
   return {};
 }
@@ -89,19 +89,19 @@ void SummaryCounts::take(const Batch& batch, const Batch::Places& places) {
 
 Status SummaryCounts::take_rows(ServerConnection& connection, const std::string& table) {
   character_set_ = "utf8mb4";
-  const std::string time = quoted_name(stream_.table.time_column);
+  const std::string time = quoted_identifier(stream_.table.time_column);
   for (const SummaryConfig* summary : summaries_) {
     // No period is shorter than a minute. Values that a collation takes for equal are several.
     std::string value = "''", is_value;
     if (!summary->for_each.empty()) {
-      value = fmt::format("CAST(CONVERT({} USING utf8mb4) AS BINARY)", quoted_name(summary->for_each));
-      is_value = fmt::format(" AND {} IS NOT NULL", quoted_name(summary->for_each));
+      value = fmt::format("CAST(CONVERT({} USING utf8mb4) AS BINARY)", quoted_identifier(summary->for_each));
+      is_value = fmt::format(" AND {} IS NOT NULL", quoted_identifier(summary->for_each));
     }
     HAILSTONE_ASSIGN(
         const auto rows,
         connection.query(fmt::format("SELECT DATE_FORMAT({0}, '%Y-%m-%d %H:%i:00') AS minute, {1} AS value, "
                                      "COUNT(*) FROM {2} WHERE {0} IS NOT NULL{3} GROUP BY minute, value",
-                                     time, value, quoted_name(table), is_value)));
+                                     time, value, quoted_identifier(table), is_value)));
     for (const auto& row : rows) {
       // A day that does not exist, as 0000-00-00, is of no period.
       if (const auto begin = parse_wall_time(row.at(0)))

@@ -40,7 +40,7 @@ Result<std::string> rows_of_tables(ServerConnection& connection, std::string_vie
   std::string rows;
   for (const auto& table : tables) {
     rows += fmt::format("{}SELECT {} FROM {} WHERE summary = '{}'", rows.empty() ? "(" : " UNION ", columns,
-                        quoted_name(table.at(0)), summary);
+                        quoted_identifier(table.at(0)), summary);
   }
   return rows.empty() ? rows : rows + ") AS all_rows";
 }

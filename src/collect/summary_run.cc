@@ -7,6 +7,7 @@
 
 #include "collect/summary_tables.h"
 #include "collect/target_table.h"
+#include "expression/expression_lexer.h"
 
 namespace hailstone {
 namespace {
@@ -219,8 +220,9 @@ Status SummaryRun::due_jobs_of(Summary& summary, std::vector<Job>& jobs) {
           "j.begin = c.begin AND j.value = c.value WHERE c.summary = '{}' AND c.begin < '{}'{} GROUP BY "
           "c.begin, "
           "c.value HAVING all_records > COALESCE(MAX(j.records), 0) ORDER BY all_records LIMIT {}",
-          quoted_name(counts_table(summary.stream_engine)), quoted_name(jobs_table(summary.engine)),
-          config.name, to_text(beginning_of(minus(now, config.delay), config.every)), kept_condition,
+          quoted_identifier(counts_table(summary.stream_engine)),
+          quoted_identifier(jobs_table(summary.engine)), config.name,
+          to_text(beginning_of(minus(now, config.delay), config.every)), kept_condition,
           jobs_at_once + given_up_.size())));
   for (const auto& row : rows) {
     Job job{.summary = &summary, .begin = {}, .value = row.at(1)};
@@ -240,7 +242,7 @@ Status SummaryRun::due_jobs_of(Summary& summary, std::vector<Job>& jobs) {
 Status SummaryRun::forget_old(const Summary& summary, WallTime kept) {
   for (const std::string& table : {counts_table(summary.stream_engine), jobs_table(summary.engine)}) {
     HAILSTONE_TRY(writer_.execute(fmt::format("DELETE FROM {} WHERE summary = '{}' AND begin < '{}'",
-                                              quoted_name(table), summary.config.name, to_text(kept))));
+                                              quoted_identifier(table), summary.config.name, to_text(kept))));
   }
   return {};
 }
@@ -276,7 +278,7 @@ Status SummaryRun::run_jobs(std::span<const Job> jobs, std::vector<Clock::time_p
   HAILSTONE_TRY(writer_.execute(fmt::format(
       "INSERT INTO {} (summary, begin, value, records, started, finished, runs) VALUES {} ON DUPLICATE KEY "
       "UPDATE records = VALUES(records), runs = runs + 1",
-      quoted_name(jobs_table(first.summary->engine)), done)));
+      quoted_identifier(jobs_table(first.summary->engine)), done)));
   HAILSTONE_TRY(writer_.execute("COMMIT"));
   return {};
 }
@@ -295,18 +297,19 @@ Status SummaryRun::store(const Job& job) {
   const auto take_columns = [&](const std::vector<std::string>& names) -> Status {
     std::string columns;
     for (const std::string& name : names) {
-      columns += (columns.empty() ? "" : ", ") + quoted_name(name);
+      columns += (columns.empty() ? "" : ", ") + quoted_identifier(name);
       const bool is_key =
           std::ranges::any_of(summary.keys, [&](const auto& key) { return is_same_name(key, name); });
       if (is_key) continue;
       update += fmt::format("{}{} = VALUES({})", update.empty() ? " ON DUPLICATE KEY UPDATE " : ", ",
-                            quoted_name(name), quoted_name(name));
+                            quoted_identifier(name), quoted_identifier(name));
     }
     if (update.empty()) {
-      update =
-          fmt::format(" ON DUPLICATE KEY UPDATE {} = {}", quoted_name(names.at(0)), quoted_name(names.at(0)));
+      update = fmt::format(" ON DUPLICATE KEY UPDATE {} = {}", quoted_identifier(names.at(0)),
+                           quoted_identifier(names.at(0)));
     }
-    insert = fmt::format("INSERT INTO {} ({}) VALUES ", quoted_name(summary.config.table.name), columns);
+    insert =
+        fmt::format("INSERT INTO {} ({}) VALUES ", quoted_identifier(summary.config.table.name), columns);
     return {};
   };
   const auto take_row = [&](const std::string& literals) -> Status {

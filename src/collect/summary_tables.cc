@@ -16,7 +16,7 @@ Status make_table(ServerConnection& connection, const std::string& name, const s
   if (there) return {};
   HAILSTONE_TRY(connection.execute(
       fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) ENGINE={} COMMENT='hailstone collect: {}'",
-                  quoted_name(name), columns, engine, comment)));
+                  quoted_identifier(name), columns, engine, comment)));
   return {};
 }
 
@@ -92,7 +92,7 @@ Status check_counted_columns(ServerConnection& connection, const SummaryConfig& 
         const auto rows,
         connection.query(fmt::format("SHOW COLUMNS FROM {} WHERE Field = {} AND (`Default` IS NOT NULL OR "
                                      "Extra LIKE '%GENERATED%')",
-                                     quoted_name(table), quoted_text(column))));
+                                     quoted_identifier(table), quoted_text(column))));
     if (!rows.empty()) continue;
     return fail(
         ErrorCode::InvalidArgument,
@@ -106,7 +106,7 @@ Status check_counted_columns(ServerConnection& connection, const SummaryConfig& 
 std::string select_statement(const SummaryConfig& summary, const std::string& table, WallTime begin,
                              const std::string& value) {
   std::string statement = summary.select;
-  replace_all(statement, "{table}", quoted_name(table));
+  replace_all(statement, "{table}", quoted_identifier(table));
   replace_all(statement, "{begin}", quoted_text(to_text(begin)));
   replace_all(statement, "{end}", quoted_text(to_text(plus(begin, summary.every))));
   // Last, as a value may be any text.

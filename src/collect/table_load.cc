@@ -126,14 +126,15 @@ Status TableLoad::load_staged(const Batch& batch, const std::string& table, cons
   // Columns that nothing gives a value have the table's own default.
   std::string columns;
   const auto add = [&columns](const std::string& column) {
-    columns += (columns.empty() ? "" : ", ") + quoted_name(column);
+    columns += (columns.empty() ? "" : ", ") + quoted_identifier(column);
   };
   for (const std::string& column : batch.layout()) add(column);
   for (const auto& [column, expression] : config_.computed) {
     if (!place_of(batch.layout(), column)) add(column);
   }
-  HAILSTONE_TRY(connection_.execute(fmt::format("{}INSERT IGNORE INTO {} ({}) SELECT {} FROM {}", clock_,
-                                                quoted_name(table), columns, columns, quoted_name(stage))));
+  HAILSTONE_TRY(
+      connection_.execute(fmt::format("{}INSERT IGNORE INTO {} ({}) SELECT {} FROM {}", clock_,
+                                      quoted_identifier(table), columns, columns, quoted_identifier(stage))));
   // Its rows are those of the temporary table, which lacks repeats.
   const size_t staged = complaints.size();
   HAILSTONE_TRY(take_complaints(places, table, complaints));
@@ -143,24 +144,25 @@ Status TableLoad::load_staged(const Batch& batch, const std::string& table, cons
 
 Status TableLoad::make_stage(const std::string& table) {
   if (staged_ == table) {
-    HAILSTONE_TRY(connection_.execute(fmt::format("DELETE FROM {}", quoted_name(stage))));
+    HAILSTONE_TRY(connection_.execute(fmt::format("DELETE FROM {}", quoted_identifier(stage))));
     return {};
   }
   HAILSTONE_ASSIGN(const auto rows,
-                   connection_.query(fmt::format("SHOW CREATE TABLE {}", quoted_name(table))));
+                   connection_.query(fmt::format("SHOW CREATE TABLE {}", quoted_identifier(table))));
   std::string definition = rows.at(0).at(1);
   without_foreign_keys(definition);
   // A temporary table has no partitions.
   const size_t partitions = definition.rfind("\n PARTITION BY ");
   if (partitions != std::string::npos) definition.resize(partitions);
   const size_t columns =
-      definition.find('(', std::string_view("CREATE TABLE ").size() + quoted_name(table).size());
+      definition.find('(', std::string_view("CREATE TABLE ").size() + quoted_identifier(table).size());
   if (columns == std::string::npos) {
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("records cannot be loaded into '{}', which is not a table", table));
   }
-  HAILSTONE_TRY(connection_.execute(fmt::format("CREATE OR REPLACE TEMPORARY TABLE {} {}", quoted_name(stage),
-                                                std::string_view(definition).substr(columns))));
+  HAILSTONE_TRY(
+      connection_.execute(fmt::format("CREATE OR REPLACE TEMPORARY TABLE {} {}", quoted_identifier(stage),
+                                      std::string_view(definition).substr(columns))));
   staged_ = table;
   return {};
 }

@@ -44,8 +44,8 @@ Result<TimeColumn> column_of_type(std::string_view type, const TableConfig& conf
 }
 
 std::string expression_of(TimeColumn column, const std::string& name) {
-  return column == TimeColumn::TimeStamp ? fmt::format("RANGE (UNIX_TIMESTAMP({}))", quoted_name(name))
-                                         : fmt::format("RANGE COLUMNS ({})", quoted_name(name));
+  return column == TimeColumn::TimeStamp ? fmt::format("RANGE (UNIX_TIMESTAMP({}))", quoted_identifier(name))
+                                         : fmt::format("RANGE COLUMNS ({})", quoted_identifier(name));
 }
 
 }  // namespace
@@ -91,10 +91,10 @@ Result<TableTrial> try_table(ServerConnection& connection, const TableConfig& co
     return std::unexpected(engine.error());
   }
   HAILSTONE_TRY(connection.execute(
-      fmt::format("CREATE OR REPLACE TEMPORARY TABLE {} {}", quoted_name(probe), config.definition)));
+      fmt::format("CREATE OR REPLACE TEMPORARY TABLE {} {}", quoted_identifier(probe), config.definition)));
   HAILSTONE_TRY(upkeep.check_time_column(connection, std::string(probe)));
   HAILSTONE_ASSIGN(const auto made,
-                   connection.query(fmt::format("SHOW CREATE TABLE {}", quoted_name(probe))));
+                   connection.query(fmt::format("SHOW CREATE TABLE {}", quoted_identifier(probe))));
   const std::string& statement = made.at(0).at(1);
   const size_t at = statement.rfind(") ENGINE=");
   std::string name = at == std::string::npos ? "?" : statement.substr(at + 9);
@@ -158,7 +158,7 @@ Status TableUpkeep::alone(ServerConnection& connection, const Change& change) {
 Status TableUpkeep::create(ServerConnection& connection, const std::string& table,
                            const std::vector<WallTime>& ends) {
   std::string statement =
-      fmt::format("CREATE TABLE IF NOT EXISTS {} {}", quoted_name(table), config_.definition);
+      fmt::format("CREATE TABLE IF NOT EXISTS {} {}", quoted_identifier(table), config_.definition);
   if (!ends.empty()) {
     HAILSTONE_ASSIGN(const TimeColumn column, time_column_of_definition(connection));
     HAILSTONE_ASSIGN(const auto moments, later_moments(connection, column, std::nullopt, ends));
@@ -194,9 +194,9 @@ Result<TimeColumn> TableUpkeep::time_column_of(ServerConnection& connection, con
 
 Result<TimeColumn> TableUpkeep::time_column_of_definition(ServerConnection& connection) {
   HAILSTONE_TRY(connection.execute(
-      fmt::format("CREATE OR REPLACE TEMPORARY TABLE {} {}", quoted_name(probe), config_.definition)));
+      fmt::format("CREATE OR REPLACE TEMPORARY TABLE {} {}", quoted_identifier(probe), config_.definition)));
   const auto column = time_column_of(connection, std::string(probe));
-  HAILSTONE_TRY(connection.execute(fmt::format("DROP TEMPORARY TABLE {}", quoted_name(probe))));
+  HAILSTONE_TRY(connection.execute(fmt::format("DROP TEMPORARY TABLE {}", quoted_identifier(probe))));
   return column;
 }
 
@@ -242,7 +242,7 @@ Result<std::vector<Partition>> TableUpkeep::partitions_of(ServerConnection& conn
           fmt::format(
               "table '{}' is {}, where 'partition' needs {}: ALTER TABLE {} PARTITION BY {} (PARTITION "
               "p0 VALUES LESS THAN (…))",
-              config_.name, has, wanted, quoted_name(config_.name), wanted));
+              config_.name, has, wanted, quoted_identifier(config_.name), wanted));
     }
     const auto end = parse_wall_time(row.at(3));
     if (!end) {
@@ -250,7 +250,8 @@ Result<std::vector<Partition>> TableUpkeep::partitions_of(ServerConnection& conn
           ErrorCode::InvalidArgument,
           fmt::format("partition '{}' of table '{}' ends at {}, so that none can be made behind it; drop it, "
                       "or give it an end: ALTER TABLE {} REORGANIZE PARTITION {} INTO (…)",
-                      row[0], config_.name, row[3], quoted_name(config_.name), quoted_name(row[0])));
+                      row[0], config_.name, row[3], quoted_identifier(config_.name),
+                      quoted_identifier(row[0])));
     }
     partitions.push_back({row[0], *end});
   }
@@ -282,7 +283,7 @@ Status TableUpkeep::keep_partitions(ServerConnection& connection) {
     for (const WallTime end : ends) {
       const std::string clause = partition_clause(column, end);
       HAILSTONE_TRY(connection.execute(fmt::format("ALTER TABLE {} WAIT 5 ADD PARTITION IF NOT EXISTS ({})",
-                                                   quoted_name(config_.name), clause)));
+                                                   quoted_identifier(config_.name), clause)));
       log_event(owner_, fmt::format("table '{}': {} is made", config_.name, clause));
       covered_until_ = end;
     }
@@ -290,7 +291,8 @@ Status TableUpkeep::keep_partitions(ServerConnection& connection) {
       if (!kept || partition.end > *kept) break;
       if (!changes) return true;
       HAILSTONE_TRY(connection.execute(fmt::format("ALTER TABLE {} WAIT 5 DROP PARTITION IF EXISTS {}",
-                                                   quoted_name(config_.name), quoted_name(partition.name))));
+                                                   quoted_identifier(config_.name),
+                                                   quoted_identifier(partition.name))));
       log_event(owner_, fmt::format("table '{}': partition {}, which ended at {}, is dropped", config_.name,
                                     partition.name, to_text(partition.end)));
     }
@@ -362,15 +364,15 @@ Status TableUpkeep::drop_day(ServerConnection& connection, const std::string& ta
   HAILSTONE_ASSIGN(const bool there, table_exists(connection, table));
   if (!there) return {};
   // The collector puts no others there, but others may.
-  HAILSTONE_ASSIGN(const auto younger,
-                   connection.query(fmt::format("SELECT 1 FROM {} WHERE {} >= {} LIMIT 1", quoted_name(table),
-                                                quoted_name(config_.time_column),
-                                                quoted_text(to_text(day + std::chrono::days(1))))));
+  HAILSTONE_ASSIGN(const auto younger, connection.query(fmt::format(
+                                           "SELECT 1 FROM {} WHERE {} >= {} LIMIT 1",
+                                           quoted_identifier(table), quoted_identifier(config_.time_column),
+                                           quoted_text(to_text(day + std::chrono::days(1))))));
   if (!younger.empty()) {
     log_event(owner_, fmt::format("table '{}' is not dropped: it has rows of later days", table));
     return {};
   }
-  HAILSTONE_TRY(connection.execute(fmt::format("DROP TABLE IF EXISTS {} WAIT 5", quoted_name(table))));
+  HAILSTONE_TRY(connection.execute(fmt::format("DROP TABLE IF EXISTS {} WAIT 5", quoted_identifier(table))));
   log_event(owner_,
             fmt::format("table '{}' is dropped: its day is older than {}", table, to_text(*config_.keep)));
   return {};

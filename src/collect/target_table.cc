@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "expression/expression_lexer.h"
+
 namespace hailstone {
 
 Status set_session(ServerConnection& connection, const StreamConfig& config) {
@@ -25,8 +27,9 @@ Result<WallTime> server_time(ServerConnection& connection) {
 
 Result<std::optional<std::string>> column_type(ServerConnection& connection, const std::string& table,
                                                const std::string& column) {
-  HAILSTONE_ASSIGN(const auto rows, connection.query(fmt::format("SHOW COLUMNS FROM {} WHERE Field = {}",
-                                                                 quoted_name(table), quoted_text(column))));
+  HAILSTONE_ASSIGN(const auto rows,
+                   connection.query(fmt::format("SHOW COLUMNS FROM {} WHERE Field = {}",
+                                                quoted_identifier(table), quoted_text(column))));
   return rows.empty() ? std::nullopt : std::optional(rows[0].at(1));
 }
 
@@ -75,7 +78,7 @@ Result<TargetEngine> engine_of_table(ServerConnection& connection, const std::st
             "table '{}' is of the engine {}, which has no transactions: records could be there twice "
             "after a crash. Give it one that has: ALTER TABLE {} ENGINE=HAILSTONE; or a key that tells a "
             "record that comes again, and the stream repeatable = true",
-            table, engine.name, quoted_name(table)));
+            table, engine.name, quoted_identifier(table)));
   }
   HAILSTONE_ASSIGN(const bool has_key, has_record_key(connection, table));
   if (has_key) return engine;
@@ -100,22 +103,24 @@ std::string bookkeeping_table(std::string_view engine) {
 std::string load_statement(const StreamConfig& config, const std::string& table, const RecordLayout& layout,
                            bool is_ascii) {
   std::string columns, computed;
-  for (const std::string& column : layout) columns += (columns.empty() ? "" : ", ") + quoted_name(column);
+  for (const std::string& column : layout)
+    columns += (columns.empty() ? "" : ", ") + quoted_identifier(column);
   for (const auto& [column, expression] : config.computed) {
-    computed += fmt::format("{} {} = ({})", computed.empty() ? " SET" : ",", quoted_name(column), expression);
+    computed +=
+        fmt::format("{} {} = ({})", computed.empty() ? " SET" : ",", quoted_identifier(column), expression);
   }
   // The same text, which the server reads a sixth faster into columns that are latin1, as fast into others.
   const bool is_latin1 = is_ascii && config.character_set == "utf8mb4";
   return fmt::format(
       "LOAD DATA LOCAL INFILE 'batch' INTO TABLE {} CHARACTER SET {} FIELDS TERMINATED BY '\\t' ESCAPED "
       "BY '\\\\' LINES TERMINATED BY '\\n' ({}){}",
-      quoted_name(table), is_latin1 ? "latin1" : config.character_set, columns, computed);
+      quoted_identifier(table), is_latin1 ? "latin1" : config.character_set, columns, computed);
 }
 
 Status check_columns(ServerConnection& connection, const StreamConfig& config, const std::string& table,
                      const RecordLayout& layout) {
   HAILSTONE_ASSIGN(const auto rows,
-                   connection.query(fmt::format("SHOW COLUMNS FROM {}", quoted_name(table))));
+                   connection.query(fmt::format("SHOW COLUMNS FROM {}", quoted_identifier(table))));
   RecordLayout wanted = layout;
   for (const auto& [column, expression] : config.computed) wanted.push_back(column);
   for (const std::string& column : wanted) {
@@ -125,7 +130,8 @@ Status check_columns(ServerConnection& connection, const StreamConfig& config, c
         fmt::format("table '{}' has no column '{}', which the header or the configuration names; add it: "
                     "ALTER TABLE {} ADD COLUMN {} …; or let 'columns' say where fields go, \"-\" for "
                     "nowhere",
-                    config.table.name, column, quoted_name(config.table.name), quoted_name(column)));
+                    config.table.name, column, quoted_identifier(config.table.name),
+                    quoted_identifier(column)));
   }
   return {};
 }
@@ -137,7 +143,7 @@ Result<std::vector<std::string>> columns_without_value(ServerConnection& connect
   HAILSTONE_ASSIGN(const auto rows, connection.query(fmt::format(
                                         "SHOW COLUMNS FROM {} WHERE `Null` = 'NO' AND `Default` IS NULL AND "
                                         "Extra NOT LIKE '%auto_increment%' AND Extra NOT LIKE '%GENERATED%'",
-                                        quoted_name(table))));
+                                        quoted_identifier(table))));
   std::vector<std::string> columns;
   for (const auto& row : rows) {
     const std::string& name = row[0];

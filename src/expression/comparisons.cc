@@ -116,7 +116,9 @@ void find_between(const FunctionCall& call) {
       look(is_less, value.integers.data(), low.integers.data(), high.integers.data());
       break;
     case ValueKind::Real:
-      look(is_less, value.reals.data(), low.reals.data(), high.reals.data());
+      // What is not a number is between no others.
+      look([](double a, double b) { return !(a >= b); }, value.reals.data(), low.reals.data(),
+           high.reals.data());
       break;
     case ValueKind::Text:
       look([&](ByteView a, ByteView b) { return call.settings.collation->compare(a, b) < 0; },

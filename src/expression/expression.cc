@@ -1,5 +1,6 @@
 #include "expression/expression.h"
 
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -133,6 +134,35 @@ Expression Expression::as(const ValueType& type) const {
   Node node = *node_;
   node.type = type;
   return Expression(std::move(node));
+}
+
+Expression Expression::as(const SqlType& type) const {
+  Node node = *node_;
+  node.type.sql = type;
+  return Expression(std::move(node));
+}
+
+Expression Expression::said(Said words) const {
+  Node node = *node_;
+  node.said = std::make_shared<const Said>(std::move(words));
+  return Expression(std::move(node));
+}
+
+bool Expression::Said::operator==(const Said& other) const {
+  return name == other.name && word == other.word && arguments == other.arguments;
+}
+
+bool Expression::operator==(const Expression& other) const {
+  const Node &one = *node_, &two = *other.node_;
+  if (&one == &two) return true;
+  if (one.kind != two.kind || one.type != two.type) return false;
+  if (one.said != nullptr || two.said != nullptr)
+    return one.said != nullptr && two.said != nullptr && *one.said == *two.said;
+  return one.values == two.values && one.function == two.function && one.settings == two.settings &&
+         one.arguments == two.arguments && one.position == two.position && one.column == two.column &&
+         one.of_column == two.of_column && one.predicate == two.predicate && one.integer == two.integer &&
+         one.huge == two.huge && std::bit_cast<uint64_t>(one.real) == std::bit_cast<uint64_t>(two.real) &&
+         one.text == two.text;
 }
 
 std::optional<int64_t> Expression::whole_constant() const {

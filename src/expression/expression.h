@@ -48,6 +48,14 @@ class Expression {
     Call,     // of a Function
   };
 
+  /// The words of SQL that an expression was made of (calls.h).
+  struct Said {
+    std::string_view name;              // of the function or operator; it lives for ever
+    std::vector<Expression> arguments;  // as they were said
+    std::string word;                   // a unit of time, the type of a CAST, what TRIM cuts
+    bool operator==(const Said& other) const;
+  };
+
   struct Node {
     Kind kind = Kind::Null;
     ValueKind values = ValueKind::Integer;
@@ -66,6 +74,8 @@ class Expression {
     HugeInteger huge = {};  // of more bits, in the place of `integer`
     double real = 0;
     std::string text = {};
+    /// Null: it was not made of words.
+    std::shared_ptr<const Said> said = nullptr;
   };
 
   /// Of a column of Signed, Unsigned, Float or Double, or of bytes.
@@ -88,16 +98,25 @@ class Expression {
 
   /// The same values under another type.
   Expression as(const ValueType& type) const;
+  /// The same under a type of SQL.
+  Expression as(const SqlType& type) const;
+  /// The same, which was made of these words.
+  Expression said(Said words) const;
 
   const Node* operator->() const { return node_.get(); }
   const Node& operator*() const { return *node_; }
   const ValueType& type() const { return node_->type; }
+  const SqlType& sql() const { return node_->type.sql; }
   bool is_real() const { return node_->values == ValueKind::Real; }
   bool is_constant() const { return node_->kind == Kind::Constant; }
   bool is_null() const { return node_->kind == Kind::Null; }
   bool is_call(Function function) const { return node_->kind == Kind::Call && node_->function == function; }
   /// A whole number, where it is a constant of at most 64 bits.
   std::optional<int64_t> whole_constant() const;
+
+  /// Whether both are made in the same way of the same columns and constants. What was made of words is
+  /// compared by them.
+  bool operator==(const Expression& other) const;
 
  private:
   explicit Expression(Node node) : node_(std::make_shared<const Node>(std::move(node))) {}

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -134,6 +135,8 @@ class NumberFunction {
   /// Where `state` becomes another one than Known, the number is any.
   virtual void of_all(uint32_t rows, const int64_t* first, const int64_t* second, int64_t* to,
                       State* state) const = 0;
+  /// Of is_among(): the numbers, ascending. Nothing: it is another function.
+  virtual std::optional<std::span<const int64_t>> listed() const { return std::nullopt; }
 };
 
 /// Whether a number is one of these.

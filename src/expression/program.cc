@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "expression/stored_values.h"
 
 namespace hailstone {
 
@@ -147,7 +148,8 @@ bool Program::may_fail() const {
                   (of->column.integer && of->column.type == Type::Unsigned ? 0 : 1);
         break;
       case Expression::Kind::OfColumn:
-        return true;
+        if (dynamic_cast<const AscendingFunction*>(of->of_column.get()) == nullptr) return true;
+        break;
       case Expression::Kind::Constant:
         bits[i] = of->huge == HugeInteger() ? bits_of_magnitude(of->integer) : huge_bits;
         break;

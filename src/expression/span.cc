@@ -8,14 +8,6 @@ namespace hailstone {
 
 namespace {
 
-MomentParts parts_of_span(int64_t span) {
-  const auto bits = static_cast<uint64_t>(span < 0 ? -span : span);
-  return {.hour = bits >> 36,
-          .minute = bits >> 30 & 63,
-          .second = bits >> 24 & 63,
-          .microsecond = bits & 0xff'ffff};
-}
-
 uint64_t number_of(MomentPart part, const MomentParts& of) {
   constexpr uint64_t two_digits = 100, six_digits = 1'000'000;
   switch (part) {

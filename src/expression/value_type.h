@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "expression/sql_type.h"
+
 namespace hailstone {
 
 struct ValueType {
@@ -27,6 +29,8 @@ struct ValueType {
   unsigned scale = 0;
   unsigned whole_digits = digits_of_bigint;
   Scale scale_is = Scale::Sure;
+  /// As a column of the values would be declared.
+  SqlType sql = {};
 
   static ValueType decimal(unsigned scale, unsigned whole_digits = most_whole_digits,
                            Scale scale_is = Scale::Unsure) {
@@ -34,6 +38,7 @@ struct ValueType {
   }
   bool is_sure() const { return scale_is != Scale::Unsure; }
   bool is_exact() const { return kind == Kind::Integer || kind == Kind::Decimal; }
+  bool operator==(const ValueType&) const = default;
 };
 
 }  // namespace hailstone

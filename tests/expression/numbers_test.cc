@@ -189,12 +189,33 @@ TEST_F(HugeNumbersTest, FailWhereAnIntIsWanted) {
 }
 
 TEST_F(HugeNumbersTest, AreUnknownToFunctionsThatDoNotTakeThem) {
-  const Expression absolute = Expression::call(Function::Absolute, {a_});
-  const Computed& computed = run(absolute, {great_, small_, {}}, {{}, {}, {}});
+  const Expression opposite = Expression::call(Function::Not, {a_});
+  const Computed& computed = run(opposite, {great_, small_, {}}, {{}, {}, {}});
   EXPECT_EQ(computed.failure(0), unknown_value);
   EXPECT_EQ(computed.failure(1), 0);
-  EXPECT_EQ(computed.integers[1], 7);
+  EXPECT_EQ(computed.integers[1], 0);
   EXPECT_TRUE(computed.is_null(2));
+}
+
+TEST_F(HugeNumbersTest, AreRounded) {
+  const HugeInteger half = number(5) * power_of_ten(19), above = power_of_ten(30) + half;
+  const Values values{above, -above};
+  const auto rounded = [&](Function called) {
+    const Computed& computed = run(Expression::call(called, {a_}, {.digits = 20}), values, {{}, {}});
+    EXPECT_FALSE(computed.any_failures);
+    return std::pair(computed.number(0).narrow() - 10'000'000'000,
+                     computed.number(1).narrow() + 10'000'000'000);
+  };
+  EXPECT_EQ(rounded(Function::Floor), std::pair(int64_t{0}, int64_t{-1}));
+  EXPECT_EQ(rounded(Function::Ceiling), std::pair(int64_t{1}, int64_t{0}));
+  EXPECT_EQ(rounded(Function::Truncate), std::pair(int64_t{0}, int64_t{0}));
+  EXPECT_EQ(rounded(Function::Round), std::pair(int64_t{1}, int64_t{-1}));
+  EXPECT_EQ(run(Expression::call(Function::Absolute, {a_}), values, {{}, {}}).number(1), above);
+  EXPECT_EQ(run(Expression::call(Function::Sign, {a_}), values, {{}, {}}).integers[1], -1);
+  const Expression in_digits = Expression::call(Function::InDigits, {a_}, {.digits = 30});
+  EXPECT_EQ(run(in_digits, values, {{}, {}}).failure(0), unknown_value);
+  const Expression with_room = Expression::call(Function::InDigits, {a_}, {.digits = 31});
+  EXPECT_EQ(run(with_room, values, {{}, {}}).number(1), -above);
 }
 
 TEST_F(HugeNumbersTest, AreTextsOfAllDigits) {
