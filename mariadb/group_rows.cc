@@ -77,7 +77,7 @@ void GroupRows::begin(std::vector<Field*> fields, std::vector<Item*> order) {
     kept_fields_.push_back(field == nullptr ? KeptField() : KeptField(*field));
   for (RowExpression& expression : block_.computed) {
     if (!expression.is_moment() || expression.kind != ServerValue::Image ||
-        MomentFormat::of(*fields_[expression.output]))
+        moment_format_of(*fields_[expression.output]))
       continue;
     expression.value.reset();
   }
@@ -402,7 +402,7 @@ void GroupRows::store_value(const RowColumn& from, const Value& value, size_t pl
 /// Of MIN and MAX in a table of groups the server stores the text of a moment, by the session's modes.
 void GroupRows::store_moment(int64_t moment, const RowExpression& expression, size_t place) {
   Field& field = *fields_[place];
-  const auto format = MomentFormat::of(field);
+  const auto format = moment_format_of(field);
   if (format && expression.kind != ServerValue::ShownMoment) {
     kept_fields_[place].write(Value::of(format->stored(moment)));
     return;

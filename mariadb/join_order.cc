@@ -8,6 +8,7 @@
 #include "ha_hailstone.h"
 #include "item_parts.h"
 #include "join_estimate.h"
+#include "join_limits.h"
 #include "join_tree.h"
 #include "query/join/join_search.h"
 #include "row_block.h"
@@ -38,6 +39,7 @@ class Planner {
     for (const size_t table : tables_) {
       auto leaf = std::make_unique<JoinNode>();
       leaf->source = table;
+      leaves_.push_back(leaf.get());
       members_.push_back(std::move(leaf));
     }
     take_conditions();
@@ -206,13 +208,6 @@ class Planner {
     }
   }
 
-  /// Whether equal values of both are the same numbers in their tables.
-  static bool are_stored_alike(const Field& one, const Field& other) {
-    const auto type = one.real_type();
-    return type == other.real_type() &&
-           (type == MYSQL_TYPE_NEWDATE ||
-            (is_whole_number(one) && (one.flags & UNSIGNED_FLAG) == (other.flags & UNSIGNED_FLAG)));
-  }
   static double values_within(const std::vector<IntegerRange>& ranges) {
     double values = 0;
     for (const IntegerRange& range : ranges) values += static_cast<double>(range.high - range.low) + 1;
@@ -277,11 +272,22 @@ class Planner {
       for (size_t i = 0; i < tables_.size(); ++i) members |= (numbers >> tables_[i] & 1) << i;
       return members;
     };
+    add_limits_by_keys(graph);
     for (const StraightJoin& join : from_.straight) {
       const JoinGraph::Order order{.before = here(join.before), .after = here(join.after)};
       if (order.before != 0 && order.after != 0) graph.orders.push_back(order);
     }
     return graph;
+  }
+
+  void add_limits_by_keys(JoinGraph& graph) const {
+    std::vector<std::vector<LimitsByKeys::Column>> columns;
+    for (const Equality& equality : equalities_) {
+      auto& of_equality = columns.emplace_back();
+      if (!equality.is_of_columns()) continue;
+      for (const Column& column : equality.columns) of_equality.push_back({column.member, column.field});
+    }
+    LimitsByKeys{.sources = sources_, .members = leaves_, .columns = columns}.add_to(graph);
   }
 
   /// Of what is no key.
@@ -493,6 +499,7 @@ class Planner {
   PlanAgain* const again_;
   std::vector<size_t> tables_;                      // numbers of the members' tables, ascending
   std::vector<std::unique_ptr<JoinNode>> members_;  // behind them, what has been made of them
+  std::vector<const JoinNode*> leaves_;             // the members' tables
   std::vector<Equality> equalities_;
   std::vector<std::pair<JoinMembers, Item*>> across_;  // conditions on several members that are no keys
   std::vector<Item*> behind_;                          // conditions on what outer joins add, or on nothing

@@ -940,6 +940,36 @@ Value GroupTable::key(uint32_t group, size_t number) const {
   return Value::of(columns_[number].values->value(static_cast<uint32_t>(key[number])));
 }
 
+void GroupTable::read_keys(size_t number, std::span<const uint32_t> groups, ColumnVector& to) const {
+  const KeyColumn& column = columns_[number];
+  to.any_nulls = false;
+  to.nulls.resize(groups.size());
+  if (column.integer) {
+    to.integers.resize(groups.size());
+  } else {
+    to.bytes.resize(groups.size());
+  }
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const uint64_t* const key = keys_.data() + groups[i] * stride_;
+    const bool is_null = (key[columns_.size()] >> number & 1) != 0;
+    to.nulls[i] = is_null ? 1 : 0;
+    to.any_nulls |= is_null;
+    if (column.integer) {
+      to.integers[i] = key[number];
+    } else {
+      to.bytes[i] = is_null ? ByteView() : column.values->value(static_cast<uint32_t>(key[number]));
+    }
+  }
+}
+
+WideInteger GroupTable::integer_sum(uint32_t group, size_t aggregate) const {
+  const ScanColumn& column = plan_->aggregates[aggregate].column;
+  const WideInteger sum = states_[aggregate].sums[group];
+  if (!column.integer || column.type != Type::Signed) return sum;
+  // The order of signed numbers has their sign bit flipped.
+  return sum - (static_cast<WideInteger>(count(group, aggregate)) << (8 * column.width - 1));
+}
+
 AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
   const auto& item = plan_->aggregates[aggregate];
   const State& state = states_[aggregate];
@@ -951,11 +981,7 @@ AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
   if (!state.reals.empty()) result.real_sum = state.reals.result(group);
   if (!state.spreads.empty() && result.count != 0) result.spread = state.spreads.result(group, result.count);
   if (!state.sums.empty()) {
-    result.integer_sum = state.sums[group];
-    // The order of signed numbers has their sign bit flipped.
-    if (item.column.integer && item.column.type == Type::Signed) {
-      result.integer_sum -= static_cast<WideInteger>(result.count) << (8 * item.column.width - 1);
-    }
+    result.integer_sum = integer_sum(group, aggregate);
     if (item.column.may_be_huge) result.huge_sum += HugeInteger::of(result.integer_sum);
   }
   return result;

@@ -137,6 +137,8 @@ class GroupTable {
 
   /// A key of a group; bytes lie in the table.
   Value key(uint32_t group, size_t number) const;
+  /// The same key of several groups.
+  void read_keys(size_t number, std::span<const uint32_t> groups, ColumnVector& to) const;
   /// Of rows, or of values that are not NULL.
   uint64_t count(uint32_t group, size_t aggregate) const {
     const State& state = states_[aggregate];
@@ -144,6 +146,8 @@ class GroupTable {
     return rows_of_[group] - (state.nulls.empty() ? 0 : state.nulls[group]);
   }
   AggregateResult result(uint32_t group, size_t aggregate) const;
+  /// Of a Sum whose results have it.
+  WideInteger integer_sum(uint32_t group, size_t aggregate) const;
 
  private:
   friend class GroupMerge;

@@ -95,6 +95,12 @@ Result<bool> Grouping::next() {
   }
 }
 
+Result<bool> Grouping::next_tables() {
+  if (rounds_ != 0 && groups_.empty()) return false;
+  HAILSTONE_TRY(make_tables());
+  return true;
+}
+
 std::span<const Value> Grouping::keys() const {
   if (!keys_known_ && !tables_.empty()) {
     const GroupTable& groups = table(place_.table);

@@ -81,7 +81,12 @@ class Grouping final : public Groups {
   size_t floor(FloorPart part) const;
   unsigned threads() const { return threads_; }
 
-  // Once next() has found the first group: the tables that are at hand, with some groups or all.
+  /// Instead of next(): the next tables are at hand; the groups of theirs that are not gone come nowhere
+  /// else. False: there are no more. Errors as of next().
+  Result<bool> next_tables();
+
+  // Once next() has found the first group, or next_tables() some tables: the tables that are at hand, with
+  // some groups or all.
   struct Place {
     uint32_t table = 0;
     uint32_t group = 0;

@@ -12,7 +12,9 @@ bool has_failures(const Computed& computed, uint32_t rows) {
 }
 
 std::unexpected<Error> not_computed() {
-  return fail(ErrorCode::InvalidArgument, "an expression has a value that it is not computed for here");
+  return fail(ErrorCode::InvalidArgument,
+              "a value is not computed: a number has no room in its type or is divided by 0, "
+              "or a day is in no calendar");
 }
 
 void find_true_rows(const Computed& truth, uint32_t rows, std::vector<uint16_t>& to) {

@@ -63,7 +63,7 @@ class SourcedRows::Go final : public Source {
 
 Status SourcedRows::open(Pipeline& to) {
   if (std::exchange(is_opened_, true))
-    return fail(ErrorCode::InvalidArgument, "the rows of a sort, or of groups, are gone through once");
+    return fail(ErrorCode::InvalidArgument, "the rows of a sort are gone through once");
   to.set_source(std::make_unique<Go>(*this));
   return {};
 }

@@ -1,4 +1,4 @@
-// What a sort, or groups, give one by one, as batches: so whatever stacks on rows stacks on them.
+// What a sort gives row by row, as batches: whatever stacks on rows stacks on it.
 #pragma once
 
 #include <memory>

@@ -16,6 +16,10 @@ constexpr size_t memory_step = size_t{1} << 20;
 /// again would only write them again.
 constexpr size_t most_quarters_to_divide = 3;
 
+/// The filters of one that is divided have this part of its memory. A row of the probe side that they keep
+/// back costs nothing; else it is written, and read again.
+constexpr size_t part_of_filters = 4;
+
 RecordColumns record_columns_of(const BuildColumns& read) {
   std::vector<RecordColumns::Column> columns;
   for (const BuildColumns::Key& key : read.keys) {
@@ -30,7 +34,7 @@ RecordColumns record_columns_of(const BuildColumns& read) {
 
 }  // namespace
 
-BuildSide::BuildSide(BuildColumns columns, unsigned parts, const QueryHost& host,
+BuildSide::BuildSide(BuildColumns columns, unsigned parts, Filters filters, const QueryHost& host,
                      std::shared_ptr<JoinMemory> memory, OperatorCounts* counts)
     : columns_(std::move(columns)),
       read_columns_(columns_.of_read_rows()),
@@ -39,6 +43,7 @@ BuildSide::BuildSide(BuildColumns columns, unsigned parts, const QueryHost& host
       share_(std::move(memory)),
       counts_(counts),
       budget_(host.budget(), share_->least()),
+      wanted_filters_(filters),
       table_(columns_),
       table_memory_(budget_, counts) {
   for (unsigned i = 0; i < std::max(1U, parts); ++i) parts_.emplace_back(columns_, budget_, counts);
@@ -93,7 +98,43 @@ void BuildSide::begin_to_divide() {
                          RecordFloor{.bytes = share_->least(), .partitions = parts_.size()}, counts_);
   if (const size_t taken = taken_; taken < most_)
     kept_memory_.emplace_back(budget_, counts_).grow(most_ - taken);
+  if (wanted_filters_ == Filters::OfProbe) begin_filters();
   divided_.store(true, std::memory_order_release);
+}
+
+/// Those of numbers; how many there will be is not known yet.
+void BuildSide::begin_filters() {
+  const auto has_filter = [](const BuildColumns::Key& key) {
+    return key.column.collation() == nullptr && key.column.leaves_nulls_out();
+  };
+  const MutexLock guard(filters_mutex_);
+  const auto count = static_cast<size_t>(std::ranges::count_if(columns_.keys, has_filter));
+  for (const BuildColumns::Key& key : columns_.keys) {
+    filters_.push_back(has_filter(key) ? std::make_shared<NumberFilter>(most_ / part_of_filters / count)
+                                       : nullptr);
+    if (filters_.back() != nullptr) memory_of_filters_ += filters_.back()->memory();
+  }
+}
+
+/// Rows that move out: their keys come first.
+void BuildSide::add_to_filters(const RowBatch& rows) {
+  const MutexLock guard(filters_mutex_);
+  for (size_t i = 0; i < filters_.size(); ++i) {
+    if (filters_[i] == nullptr) continue;
+    const auto& numbers = rows.columns[read_columns_.keys[i].position]->integers;
+    columns_.keys[i].column.add_to(*filters_[i], {numbers.data(), rows.rows});
+  }
+}
+
+std::vector<RuntimeFilter> BuildSide::end_filters() {
+  const MutexLock guard(filters_mutex_);
+  std::vector<RuntimeFilter> filters;
+  for (std::shared_ptr<NumberFilter>& filter : filters_) {
+    if (filter != nullptr) filter->end_adding();
+    filters.push_back({.numbers = std::move(filter)});
+  }
+  filters_.clear();
+  return filters;
 }
 
 /// To the partitions.
@@ -106,6 +147,7 @@ Status BuildSide::move_out(Part& part, const GoOn& go_on) {
   }
   const auto write = [&](const RowBatch& rows) -> Status {
     HAILSTONE_TRY(part.writer->write(rows, part.records));
+    add_to_filters(rows);
     const std::span<const uint64_t> hashes = part.hashes->hash(rows);
     part.records.hashes.assign(hashes.begin(), hashes.end());
     return part.partitions->append(part.records, go_on);
@@ -117,28 +159,31 @@ Status BuildSide::move_out(Part& part, const GoOn& go_on) {
   return {};
 }
 
-Status BuildSide::finish(unsigned threads, std::vector<RuntimeFilter>* filters) {
+Result<std::vector<RuntimeFilter>> BuildSide::finish(unsigned threads) {
+  std::vector<RuntimeFilter> filters;
   if (is_divided()) {
     HAILSTONE_TRY(finish_divided(threads));
+    filters = end_filters();
   } else {
     const OperatorWork work(counts_, 0);
     std::deque<BuildRows> rows;
     for (Part& part : parts_) rows.push_back(std::move(part.rows));
     HAILSTONE_TRY(table_.fill(
-        std::move(rows), [this] { return host_.check_interruption(); }, filters));
+        std::move(rows), [this] { return host_.check_interruption(); },
+        wanted_filters_ == Filters::OfProbe ? &filters : nullptr));
   }
   parts_.clear();
   {
     const MutexLock guard(dividing_);
     kept_memory_.clear();
   }
-  table_memory_.grow(table_.memory() + memory_of_pass_);
+  table_memory_.grow(table_.memory() + memory_of_pass_ + memory_of_filters_);
   if (const size_t taken = taken_; !is_divided() && table_.memory() < taken) {
     taken_ = table_.memory();
     share_->give_back(taken - taken_);
   }
   share_->settle();
-  return {};
+  return filters;
 }
 
 Status BuildSide::end_part(size_t part, const GoOn& go_on) {
@@ -171,7 +216,7 @@ void BuildSide::choose_aside() {
     largest = std::max(largest, partition.table_bytes);
   }
   memory_of_pass_ = std::clamp(largest, most_ / 4, most_ / 2);
-  size_t room = most_ - memory_of_pass_;
+  size_t room = most_ - memory_of_pass_ - memory_of_filters_;
   for (BuildPartition& partition : partitions_) {
     partition.divisible =
         !columns_.keys.empty() && partition.table_bytes <= all / 4 * most_quarters_to_divide;

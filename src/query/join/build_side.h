@@ -38,9 +38,11 @@ struct BuildPartition {
 /// Belongs to the thread of the join but for add().
 class BuildSide {
  public:
-  /// `parts`: how many threads add rows; `counts`: of the operator, may be null.
-  BuildSide(BuildColumns columns, unsigned parts, const QueryHost& host, std::shared_ptr<JoinMemory> memory,
-            OperatorCounts* counts);
+  enum class Filters : uint8_t { None, OfProbe };
+  /// `parts`: how many threads add rows; `filters`: what finish() is to make; `counts`: of the operator, may
+  /// be null.
+  BuildSide(BuildColumns columns, unsigned parts, Filters filters, const QueryHost& host,
+            std::shared_ptr<JoinMemory> memory, OperatorCounts* counts);
   ~BuildSide();
   BuildSide(const BuildSide&) = delete;
   BuildSide& operator=(const BuildSide&) = delete;
@@ -50,8 +52,8 @@ class BuildSide {
   /// How many parts end_part() is to be called of.
   size_t end_rows() const { return is_divided() ? parts_.size() : 0; }
   Status end_part(size_t part, const GoOn& go_on);
-  /// `filters` (may be null) are those of the table, where it has all rows.
-  Status finish(unsigned threads, std::vector<RuntimeFilter>* filters);
+  /// The filters of the keys, for the probe side; none unless they are wanted.
+  Result<std::vector<RuntimeFilter>> finish(unsigned threads);
 
   /// After finish(): of all rows, or of those that are not aside.
   const JoinTable& table() const { return table_; }
@@ -89,6 +91,9 @@ class BuildSide {
   bool has_room(Part& part);
   void begin_to_divide();
   Status move_out(Part& part, const GoOn& go_on);
+  void begin_filters();
+  void add_to_filters(const RowBatch& rows);
+  std::vector<RuntimeFilter> end_filters();
   Status finish_divided(unsigned threads);
   /// Which partitions are not for the table.
   void choose_aside();
@@ -109,6 +114,11 @@ class BuildSide {
   std::deque<Part> parts_;
   std::vector<BuildPartition> partitions_;
   size_t most_ = 0, memory_of_pass_ = 0;
+  const Filters wanted_filters_;
+  /// Of one that is divided: one a key; null: it has none.
+  Mutex filters_mutex_;
+  std::vector<std::shared_ptr<NumberFilter>> filters_ HAILSTONE_GUARDED_BY(filters_mutex_);
+  size_t memory_of_filters_ = 0;
   /// What the rows had before they moved out: it is for the table.
   std::vector<OperatorMemory> kept_memory_ HAILSTONE_GUARDED_BY(dividing_);
   JoinTable table_;

@@ -276,8 +276,9 @@ Result<std::unique_ptr<HashJoin>> HashJoin::make(std::unique_ptr<RowBatches> pro
     columns.kept.push_back({.position = position, .type = column});
   }
   if (join->plan_.range) HAILSTONE_TRY(join->add_range(columns));
+  const auto filters = join->wants_only_partners() ? BuildSide::Filters::OfProbe : BuildSide::Filters::None;
   join->side_ = std::make_unique<BuildSide>(std::move(columns), join->build_->threads(join->threads_),
-                                            join->host(), std::move(memory), counts);
+                                            filters, join->host(), std::move(memory), counts);
   return join;
 }
 
@@ -345,8 +346,7 @@ class HashJoin::Filling final : public Sink {
   Status combine(size_t part, const GoOn& go_on) override { return join_.side_->end_part(part, go_on); }
   /// Rows of the probe side that have no partner need not come, if nothing else comes of them.
   Status finish() override {
-    std::vector<RuntimeFilter> filters;
-    HAILSTONE_TRY(join_.side_->finish(join_.threads_, join_.wants_only_partners() ? &filters : nullptr));
+    HAILSTONE_ASSIGN(const std::vector<RuntimeFilter> filters, join_.side_->finish(join_.threads_));
     for (size_t i = 0; i < filters.size(); ++i) {
       if (!filters[i].is_empty()) join_.probe_->add_filter(join_.probe_keys_[i], filters[i]);
     }
@@ -389,9 +389,26 @@ Status HashJoin::read_probe_first() {
 void HashJoin::add_filter(size_t position, const RuntimeFilter& filter) {
   if (!is_of_build(position)) {
     probe_->add_filter(position, filter);
+    add_filter_of_partners(position, filter);
   } else if (plan_.kind == JoinPlan::Kind::Inner) {
     build_is_filtered_ = true;
     build_->add_filter(position, filter);
+  }
+}
+
+/// Rows of the build side whose key a filter of the probe side's key keeps back have only partners that need
+/// not come: they make no difference to what comes.
+void HashJoin::add_filter_of_partners(size_t position, const RuntimeFilter& filter) {
+  if (filter.numbers == nullptr) return;
+  const auto stored_alike = [](const ScanColumn& one, const ScanColumn& other) {
+    return one.integer && other.integer && one.type == other.type && one.width == other.width;
+  };
+  for (const JoinPlan::Key& key : plan_.keys) {
+    if (key.probe != position || key.nulls_are_equal) continue;
+    const auto probe = probe_->column(key.probe), build = build_->column(key.build);
+    if (!probe || !build || !stored_alike(*probe, *build)) continue;
+    build_is_filtered_ = true;
+    build_->add_filter(key.build, filter);
   }
 }
 

@@ -70,6 +70,7 @@ class HashJoin final : public RowBatches {
   /// Where the probe side has few rows, those of the build side that have no partner there need not come.
   Status read_probe_first();
   bool is_of_build(size_t position) const;
+  void add_filter_of_partners(size_t position, const RuntimeFilter& filter);
   Status add_range(BuildColumns& columns) const;
   /// Of the rows of the probe side, with what keys and ranges are computed to behind their own columns.
   size_t width_of_probe() const;

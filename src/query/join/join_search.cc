@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace hailstone {
@@ -12,36 +13,50 @@ namespace {
 constexpr double cost_of_probe = 1, cost_of_build = 3, cost_of_row_out = 1;
 /// One that a scan only asks the filters of build sides about.
 constexpr double cost_of_filter = 0.2;
-/// A lookup in many rows waits for memory.
-constexpr double rows_near_at_hand = 50'000, cost_of_far_probe = 3;
+/// A lookup in many rows waits for memory: in so many, and the more the longer, up to another number of them.
+constexpr double rows_near_at_hand = 50'000, rows_far_away = 800'000, cost_of_far_probe = 3;
+
+double cost_of_lookup(double rows) {
+  if (rows <= rows_near_at_hand) return cost_of_probe;
+  const double way = std::log(rows / rows_near_at_hand) / std::log(rows_far_away / rows_near_at_hand);
+  return cost_of_probe + (cost_of_far_probe - cost_of_probe) * std::min(1.0, way);
+}
 
 /// What it costs to make rows.
 struct Cost {
   /// Whatever they are joined to later.
   double once = 0;
-  /// Of rows on their way from a scan through the probe sides of joins: a join above them leaves out those
-  /// that have no partner there, in the scan already, by the filter of its build side.
-  double on_the_way = 0;
+  // Of rows on their way from a scan through the probe sides of joins: a join above them leaves out those
+  // that have no partner there, by the filter of its build side.
+  double scanned = 0;  // to look up the scan's rows, and to read them
+  double paired = 0;   // what becomes of pairs
 
-  double sum() const { return once + on_the_way; }
+  double sum() const { return once + scanned + paired; }
 };
 
-Cost cost_of_scan(double rows) {
-  return {.once = rows * cost_of_filter, .on_the_way = rows * cost_of_row_out};
-}
+Cost cost_of_scan(double rows) { return {.once = rows * cost_of_filter, .scanned = rows * cost_of_row_out}; }
 
 struct Side {
   double rows = 0;
   Cost cost;
+  bool is_scan = true;
 };
 
-/// `share`: of the rows of the probe side, what the filters of the build side's keys leave. `has_keys`: else
-/// each row meets each, whatever further conditions leave of the pairs.
-Cost cost_of_join(const Side& probe, const Side& build, double share, double rows_out, bool has_keys) {
-  const double lookup = build.rows > rows_near_at_hand ? cost_of_far_probe : cost_of_probe;
+/// What the filters of a build side's keys leave of the rows of a probe side.
+struct Shares {
+  double of_scan = 1;   // that are on their way: by keys that they have themselves
+  double of_pairs = 1;  // that have been joined: by all keys, as those of a build side are filtered, too
+};
+
+/// `has_keys`: else each row meets each, whatever further conditions leave of the pairs.
+Cost cost_of_join(const Side& probe, const Side& build, const Shares& shares, double rows_out,
+                  bool has_keys) {
+  const double lookups = probe.rows * cost_of_lookup(build.rows);
   const double pairs = has_keys ? rows_out : probe.rows * build.rows;
   return {.once = probe.cost.once + build.cost.sum() + build.rows * cost_of_build,
-          .on_the_way = share * (probe.cost.on_the_way + probe.rows * lookup) + pairs * cost_of_row_out};
+          .scanned = shares.of_scan * (probe.cost.scanned + (probe.is_scan ? lookups : 0)),
+          .paired = shares.of_pairs * (probe.cost.paired + (probe.is_scan ? 0 : lookups)) +
+                    pairs * cost_of_row_out};
 }
 
 /// The members that an equality joins each member with.
@@ -55,12 +70,34 @@ std::vector<JoinMembers> neighbours_of(const JoinGraph& graph) {
   return neighbours;
 }
 
+/// What is left of the rows of these members' columns, by all of them.
+double share_left(const JoinGraph::Equality& equality, const JoinGraph::Equality::Limit& limit,
+                  JoinMembers members) {
+  double share = 1;
+  for (size_t i = 0; i < equality.columns.size(); ++i) {
+    if ((bit_of(equality.columns[i].member) & members) != 0) share *= limit.columns[i].share;
+  }
+  return share;
+}
+
+/// How many values are left in the columns of these members; at least one is there.
+double values_left(const JoinGraph::Equality& equality, const JoinGraph::Equality::Limit& limit,
+                   JoinMembers members) {
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < equality.columns.size(); ++i) {
+    if ((bit_of(equality.columns[i].member) & members) != 0)
+      least = std::min(least, std::max(1.0, limit.columns[i].distinct));
+  }
+  return least;
+}
+
 /// Which share of the rows of a probe side the filters of a build side leave, each of which knows the values
 /// of one column. Asked of very many pairs of sides.
 class SharesLeft {
  public:
   /// More equalities than there are bits are left out: then filters may leave fewer rows.
-  explicit SharesLeft(const JoinGraph& graph) : equalities_(std::min<size_t>(graph.equalities.size(), 64)) {
+  explicit SharesLeft(const JoinGraph& graph)
+      : graph_(graph), equalities_(std::min<size_t>(graph.equalities.size(), 64)) {
     const size_t sets = size_t{1} << graph.rows.size();
     has_.resize(sets);
     values_.resize(sets * equalities_);
@@ -82,15 +119,27 @@ class SharesLeft {
     }
   }
 
-  double share(JoinMembers probe, JoinMembers build, double build_rows) const {
-    double share = 1;
+  /// `scanned`: the member of `probe` whose rows are looked up.
+  Shares of(JoinMembers probe, JoinMembers build, double build_rows, size_t scanned) const {
+    Shares shares;
     for (uint64_t both = has_[probe] & has_[build]; both != 0; both &= both - 1) {
       const auto equality = static_cast<size_t>(std::countr_zero(both));
-      const double of_probe = values_[probe * equalities_ + equality].fewest;
-      const double of_build = std::min(values_[build * equalities_ + equality].fewest_there, build_rows);
-      share *= std::min(1.0, of_build / of_probe);
+      double of_probe = values_[probe * equalities_ + equality].fewest;
+      double of_build = std::min(values_[build * equalities_ + equality].fewest_there, build_rows);
+      double by_limits = 1;
+      for (const auto& limit : graph_.equalities[equality].limits) {
+        if ((limit.by & ~probe) == 0) {
+          of_probe = std::min(of_probe, values_left(graph_.equalities[equality], limit, probe));
+          of_build = std::min(of_build, values_left(graph_.equalities[equality], limit, build));
+        } else if ((limit.by & ~build) == 0) {
+          by_limits = std::min(by_limits, share_left(graph_.equalities[equality], limit, probe));
+        }
+      }
+      const double share = std::min(by_limits, of_build / of_probe);
+      shares.of_pairs *= share;
+      if ((has_[bit_of(scanned)] >> equality & 1) != 0) shares.of_scan *= share;
     }
-    return share;
+    return shares;
   }
 
  private:
@@ -105,6 +154,7 @@ class SharesLeft {
     }
     void add(double distinct, double rows) { add({distinct, std::min(distinct, rows)}); }
   };
+  const JoinGraph& graph_;
   const size_t equalities_;
   std::vector<JoinMembers> has_;  // of each set of members: a bit for each equality that has a column of it
   std::vector<Values> values_;    // of the same, for each equality
@@ -142,7 +192,8 @@ class AllOrders {
       neighbours_[members] = neighbours_[rest] | neighbours[static_cast<size_t>(std::countr_zero(members))];
       rows_[members] = graph_.rows_of(members);
       if (rest == 0) {
-        plans_[members].cost = cost_of_scan(rows_[members]);
+        plans_[members] = {.cost = cost_of_scan(rows_[members]),
+                           .scanned = static_cast<size_t>(std::countr_zero(members))};
         continue;
       }
       if (!may_be_joined(graph_, members)) continue;
@@ -159,6 +210,7 @@ class AllOrders {
   struct Plan {
     Cost cost = {.once = std::numeric_limits<double>::infinity()};
     JoinMembers probe = 0;  // 0: a single member
+    size_t scanned = 0;     // the member whose rows are looked up
   };
 
   void divide(JoinMembers members, bool with_products) {
@@ -182,12 +234,15 @@ class AllOrders {
     const double least = plans_[probe].cost.once + plans_[build].cost.sum() + rows_[build] * cost_of_build +
                          rows_[probe | build] * cost_of_row_out;
     if (least >= best.cost.sum()) return;
-    const double share = has_keys ? shares_.share(probe, build, rows_[build]) : 1;
-    const Cost cost = cost_of_join(side(probe), side(build), share, rows_[probe | build], has_keys);
-    if (cost.sum() < best.cost.sum()) best = {cost, probe};
+    const size_t scanned = plans_[probe].scanned;
+    const Shares shares = has_keys ? shares_.of(probe, build, rows_[build], scanned) : Shares();
+    const Cost cost = cost_of_join(side(probe), side(build), shares, rows_[probe | build], has_keys);
+    if (cost.sum() < best.cost.sum()) best = {cost, probe, scanned};
   }
 
-  Side side(JoinMembers members) const { return {.rows = rows_[members], .cost = plans_[members].cost}; }
+  Side side(JoinMembers members) const {
+    return {.rows = rows_[members], .cost = plans_[members].cost, .is_scan = plans_[members].probe == 0};
+  }
 
   /// The steps that make `members`; returns the number of what they make.
   size_t add(JoinMembers members) {
@@ -283,24 +338,51 @@ double cost_of_steps(const JoinGraph& graph, const SharesLeft& shares, const Beg
   const std::vector<JoinMembers> neighbours = neighbours_of(graph);
   struct Part {
     JoinMembers members = 0, neighbours = 0;
+    size_t scanned = 0;
     Side side;
   };
   std::vector<Part> parts;
   for (size_t i = 0; i < graph.rows.size(); ++i) {
     const double rows = graph.rows_of(bit_of(i));
-    parts.push_back({bit_of(i), neighbours[i], {.rows = rows, .cost = cost_of_scan(rows)}});
+    parts.push_back({bit_of(i), neighbours[i], i, {.rows = rows, .cost = cost_of_scan(rows)}});
   }
   for (size_t i = 0; i < begun.steps.size(); ++i) {
     const Part &probe = parts[begun.steps[i].probe], &build = parts[begun.steps[i].build];
     const JoinMembers both = probe.members | build.members;
     const bool has_keys = (probe.neighbours & build.members) != 0;
-    const double share = has_keys ? shares.share(probe.members, build.members, build.side.rows) : 1;
+    const Shares left =
+        has_keys ? shares.of(probe.members, build.members, build.side.rows, probe.scanned) : Shares();
     const double rows = graph.rows_of(both);
-    Cost cost = cost_of_join(probe.side, build.side, share, rows, has_keys);
+    Cost cost = cost_of_join(probe.side, build.side, left, rows, has_keys);
     if (begun.built[i]) cost.once = probe.side.cost.once;
-    parts.push_back({both, probe.neighbours | build.neighbours, {.rows = rows, .cost = cost}});
+    parts.push_back({both,
+                     probe.neighbours | build.neighbours,
+                     probe.scanned,
+                     {.rows = rows, .cost = cost, .is_scan = false}});
   }
   return parts.back().side.cost.sum();
+}
+
+/// Of as many members as there may be: the rows that they make, pairs that no key finds among them.
+double rows_of_steps(const JoinGraph& graph, const std::vector<JoinStep>& steps) {
+  const std::vector<JoinMembers> neighbours = neighbours_of(graph);
+  struct Part {
+    JoinMembers members = 0, neighbours = 0;
+    double rows = 0;
+  };
+  std::vector<Part> parts;
+  for (size_t i = 0; i < graph.rows.size(); ++i)
+    parts.push_back({bit_of(i), neighbours[i], graph.rows_of(bit_of(i))});
+  double all = 0;
+  for (const JoinStep& step : steps) {
+    const Part &probe = parts[step.probe], &build = parts[step.build];
+    const JoinMembers both = probe.members | build.members;
+    const double rows = graph.rows_of(both);
+    const bool has_keys = (probe.neighbours & build.members) != 0;
+    all += (has_keys ? rows : probe.rows * build.rows) + build.rows * cost_of_build;
+    parts.push_back({both, probe.neighbours | build.neighbours, rows});
+  }
+  return all;
 }
 
 /// Each member joined to all before it.
@@ -315,17 +397,33 @@ std::vector<JoinStep> in_their_order(const JoinGraph& graph) {
   return steps;
 }
 
+/// The limit that leaves least once these members are joined; null: none does.
+const JoinGraph::Equality::Limit* limit_of(const JoinGraph::Equality& equality, JoinMembers members) {
+  const JoinGraph::Equality::Limit* least = nullptr;
+  for (const auto& limit : equality.limits) {
+    if ((limit.by & ~members) != 0) continue;
+    if (least == nullptr || share_left(equality, limit, members) < share_left(equality, *least, members))
+      least = &limit;
+  }
+  return least;
+}
+
 /// The values that equal columns of these members have of each other: of two columns, the one that has more
-/// has those of the other.
-double values_compared(const JoinGraph::Equality& equality, JoinMembers members) {
+/// has those of the other. `limit` may be null.
+double values_compared(const JoinGraph::Equality& equality, const JoinGraph::Equality::Limit* limit,
+                       JoinMembers members) {
+  const auto distinct_of = [&](size_t i) {
+    const double distinct = equality.columns[i].distinct;
+    return std::max(1.0, limit == nullptr ? distinct : std::min(distinct, limit->columns[i].distinct));
+  };
   double least = std::numeric_limits<double>::infinity();
-  for (const auto& column : equality.columns) {
-    if ((bit_of(column.member) & members) != 0) least = std::min(least, std::max(1.0, column.distinct));
+  for (size_t i = 0; i < equality.columns.size(); ++i) {
+    if ((bit_of(equality.columns[i].member) & members) != 0) least = std::min(least, distinct_of(i));
   }
   double product = 1, smallest = std::numeric_limits<double>::infinity();
-  for (const auto& column : equality.columns) {
-    if ((bit_of(column.member) & members) == 0) continue;
-    const double distinct = column.is_known ? std::max(1.0, column.distinct) : least;
+  for (size_t i = 0; i < equality.columns.size(); ++i) {
+    if ((bit_of(equality.columns[i].member) & members) == 0) continue;
+    const double distinct = equality.columns[i].is_known ? distinct_of(i) : least;
     product *= distinct;
     smallest = std::min(smallest, distinct);
   }
@@ -339,7 +437,11 @@ double JoinGraph::rows_of(JoinMembers members) const {
   for (size_t i = 0; i < rows.size(); ++i) {
     if ((members & bit_of(i)) != 0) result *= rows[i];
   }
-  for (const Equality& equality : equalities) result /= values_compared(equality, members);
+  for (const Equality& equality : equalities) {
+    const Equality::Limit* const limit = limit_of(equality, members);
+    if (limit != nullptr) result *= share_left(equality, *limit, members);
+    result /= values_compared(equality, limit, members);
+  }
   for (const Factor& each : factors) {
     if ((each.members & ~members) == 0) result *= each.factor;
   }
@@ -358,6 +460,15 @@ std::vector<JoinStep> search_joins(const JoinGraph& graph) {
   if (graph.rows.size() < 2) return {};
   if (graph.rows.size() <= most_in_all_orders) return AllOrders(graph).search();
   return graph.orders.empty() ? FewestRows(graph).search() : in_their_order(graph);
+}
+
+std::vector<JoinStep> search_better_joins(const JoinGraph& graph, const std::vector<JoinStep>& steps,
+                                          double most_share) {
+  if (graph.rows.size() <= most_in_all_orders)
+    return search_joins_again(graph, {steps, std::vector<bool>(steps.size(), false)}, most_share);
+  std::vector<JoinStep> found = search_joins(graph);
+  const bool is_better = rows_of_steps(graph, found) <= rows_of_steps(graph, steps) * most_share;
+  return is_better ? found : std::vector<JoinStep>();
 }
 
 std::vector<JoinStep> search_joins_again(const JoinGraph& graph, const BegunJoins& begun, double most_share) {

@@ -28,7 +28,18 @@ struct JoinGraph {
       /// what the others have.
       bool is_known = true;
     };
+    /// What the rows of some members, joined, leave of the others' values: of sales, those of the days that a
+    /// condition on days leaves.
+    struct Limit {
+      struct Left {
+        double share = 1;     // of the rows of the column's member
+        double distinct = 1;  // values, at most
+      };
+      JoinMembers by = 0;
+      std::vector<Left> columns = {};  // of each of the equality's
+    };
     std::vector<Column> columns;
+    std::vector<Limit> limits = {};
   };
   /// What else is known of rows that have these members.
   struct Factor {
@@ -60,6 +71,9 @@ struct JoinStep {
 
 /// One step less than there are members, of which there are `most_join_members` at most.
 std::vector<JoinStep> search_joins(const JoinGraph& graph);
+/// The steps that cost least, if that is at most `most_share` of what these ones cost; else none.
+std::vector<JoinStep> search_better_joins(const JoinGraph& graph, const std::vector<JoinStep>& steps,
+                                          double most_share);
 
 /// Joins that have begun.
 struct BegunJoins {

@@ -89,7 +89,8 @@ void KeyColumn::read(bool of_build, const ColumnVector& vector, uint32_t rows, u
   }
 }
 
-std::shared_ptr<const NumberFilter> KeyColumn::filter_of_probe(std::span<const uint64_t> numbers) const {
+template <typename Take>
+void KeyColumn::each_of_probe(std::span<const uint64_t> numbers, const Take& take) const {
   // What read() has added to a value, and the greatest value.
   uint64_t added = 0, greatest = ~uint64_t{0};
   if (probe_.as == Side::As::SignedNative) {
@@ -101,14 +102,20 @@ std::shared_ptr<const NumberFilter> KeyColumn::filter_of_probe(std::span<const u
   }
   const Zeros zeros({.type = probe_.type, .width = probe_.width});
   const bool real = probe_.as == Side::As::Real;
-  return std::make_shared<NumberFilter>([&](const auto& take) {
-    for (const uint64_t number : numbers) {
-      const uint64_t value = number - added;
-      if (value > greatest) continue;
-      take(value);
-      if (real && value == zeros.plus) take(zeros.minus);
-    }
-  });
+  for (const uint64_t number : numbers) {
+    const uint64_t value = number - added;
+    if (value > greatest) continue;
+    take(value);
+    if (real && value == zeros.plus) take(zeros.minus);
+  }
+}
+
+std::shared_ptr<const NumberFilter> KeyColumn::filter_of_probe(std::span<const uint64_t> numbers) const {
+  return std::make_shared<NumberFilter>([&](const auto& take) { each_of_probe(numbers, take); });
+}
+
+void KeyColumn::add_to(NumberFilter& filter, std::span<const uint64_t> numbers) const {
+  each_of_probe(numbers, [&](uint64_t value) { filter.add(value); });
 }
 
 }  // namespace hailstone

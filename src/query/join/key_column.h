@@ -36,6 +36,8 @@ class KeyColumn {
   void read(bool of_build, const ColumnVector& vector, uint32_t rows, uint64_t* to, uint8_t* valid) const;
   /// Which values of the probe side's column these numbers are; of integers only.
   std::shared_ptr<const NumberFilter> filter_of_probe(std::span<const uint64_t> numbers) const;
+  /// Adds these values to a filter.
+  void add_to(NumberFilter& filter, std::span<const uint64_t> numbers) const;
   /// The same column where the build side's values have become such numbers before.
   KeyColumn with_numbers_read() const {
     KeyColumn column = *this;
@@ -50,6 +52,9 @@ class KeyColumn {
     Type type = Type::Unsigned;
   };
   KeyColumn() = default;
+  /// Calls take(value) for all values of the probe side's column that numbers stand for.
+  template <typename Take>
+  void each_of_probe(std::span<const uint64_t> numbers, const Take& take) const;
   const Collation* collation_ = nullptr;
   bool is_of_probe_ = true;
   Side probe_, build_;

@@ -513,6 +513,40 @@ TEST_F(HashJoinTest, JoinsOfJoins) {
   EXPECT_GT(fewer_read, 20);
 }
 
+/// The keys of a join above are those of the build side below, too, where both are equal.
+TEST_F(HashJoinTest, FiltersFromAboveReachBuildSides) {
+  add_rows(0, 40'000, true);
+  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
+  const auto few = between(20'000, 20'010), all = between(0, 40'000);
+  for (const auto kind :
+       {JoinPlan::Kind::Inner, JoinPlan::Kind::Left, JoinPlan::Kind::Semi, JoinPlan::Kind::Anti}) {
+    const auto side_of_three = [&](const std::shared_ptr<const Predicate>& predicate, uint16_t which) {
+      return side(predicate, static_cast<uint16_t>(which * columns_of_side), false, columns_of_three);
+    };
+    const auto third = static_cast<uint16_t>(2 * columns_of_side);
+    const auto share = std::make_shared<JoinMemory>(size_t{1} << 30, 2);
+    JoinPlan plan{.kind = kind,
+                  .keys = {{number, columns_of_side + number}},
+                  .from_build = {},
+                  .width = columns_of_three};
+    auto lower = HashJoin::make(side_of_three(all, 0), side_of_three(all, 1), plan, share, 1);
+    ASSERT_TRUE(lower) << lower.error().message();
+    JoinPlan above{.kind = JoinPlan::Kind::Semi,
+                   .keys = {{number, static_cast<uint16_t>(third + number)}},
+                   .from_build = {},
+                   .width = columns_of_three};
+    auto join = HashJoin::make(std::move(*lower), side_of_three(few, 2), above, share, 1);
+    ASSERT_TRUE(join) << join.error().message();
+    uint64_t rows = 0;
+    ASSERT_TRUE((*join)->each_batch(1, [&](unsigned, const RowBatch& batch) -> Status {
+      rows += batch.rows;
+      return {};
+    }));
+    EXPECT_EQ(rows, kind == JoinPlan::Kind::Anti ? 0 : 11) << static_cast<int>(kind);
+    EXPECT_LT((*join)->rows_read(), 20'000) << static_cast<int>(kind);
+  }
+}
+
 /// Of the other side no more is read than an index leads to.
 TEST_F(HashJoinTest, FewRowsFirst) {
   add_rows(0, 80'000, true);

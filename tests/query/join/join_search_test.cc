@@ -61,6 +61,33 @@ TEST(JoinSearchTest, RowsOfTwoTablesAreThoseOfTheOneThatRefersToTheOther) {
   EXPECT_DOUBLE_EQ(graph.rows_of(0b11), 600'000);
 }
 
+/// Sales of five years, the days of two hundred, of which a condition leaves one year's.
+JoinGraph sales_of_a_year() {
+  JoinGraph graph{.rows = {1'400'000, 365}, .equalities = {equal({{0, 1'826}, {1, 73'000}})}};
+  graph.equalities[0].limits.push_back({.by = 0b10, .columns = {{0.2, 365}, {1, 365}}});
+  return graph;
+}
+
+TEST(JoinSearchTest, LimitsSayWhichOfTheRowsAreLeft) {
+  JoinGraph graph = sales_of_a_year();
+  EXPECT_DOUBLE_EQ(graph.rows_of(0b01), 1'400'000) << "without the days";
+  EXPECT_DOUBLE_EQ(graph.rows_of(0b10), 365);
+  EXPECT_DOUBLE_EQ(graph.rows_of(0b11), 280'000);
+  graph.equalities[0].limits.push_back({.by = 0b10, .columns = {{0.1, 200}, {1, 365}}});
+  EXPECT_DOUBLE_EQ(graph.rows_of(0b11), 140'000) << "by the limit that leaves least";
+}
+
+TEST(JoinSearchTest, LimitsOfSeveralMembersBeginOnceAllAreJoined) {
+  // Days by their weeks to other days, and these to stocks.
+  JoinGraph graph{.rows = {365, 73'000, 10'000'000},
+                  .equalities = {equal({{0, 10'400}, {1, 10'400}}), equal({{1, 73'000}, {2, 1'826}})}};
+  graph.equalities[0].limits.push_back({.by = 0b001, .columns = {{1, 52}, {0.005, 52}}});
+  graph.equalities[1].limits.push_back({.by = 0b011, .columns = {{1, 365}, {0.2, 365}}});
+  EXPECT_DOUBLE_EQ(graph.rows_of(0b110), 10'000'000);
+  EXPECT_DOUBLE_EQ(graph.rows_of(0b011), 365 * 365.0 / 52);
+  EXPECT_DOUBLE_EQ(graph.rows_of(0b111), 365 * 365.0 / 52 * 2'000'000 / 365);
+}
+
 TEST(JoinSearchTest, UnknownValuesAreReferencesToKnownOnes) {
   JoinGraph graph{.rows = {600'000, 20'000}, .equalities = {equal({{0, 600'000}, {1, 20'000}})}};
   graph.equalities[0].columns[0].is_known = false;
@@ -275,6 +302,33 @@ TEST(JoinSearchTest, MembersThatAreAllInOrderAreJoinedOneAfterTheOther) {
       EXPECT_EQ(steps[i].build, i + 1);
     }
   }
+}
+
+/// A table of facts, joined to each of the others by a key of these.
+JoinGraph star_of(size_t members) {
+  JoinGraph graph{.rows = {1e7}};
+  for (size_t i = 1; i < members; ++i) {
+    graph.rows.push_back(1000);
+    graph.equalities.push_back(equal({{0, 1000}, {i, 1000}}));
+  }
+  return graph;
+}
+
+TEST(JoinSearchTest, StepsThatAreNoBetterAreNotGiven) {
+  for (const size_t members : {size_t{2}, size_t{5}, most_in_all_orders, most_in_all_orders + 3}) {
+    const JoinGraph graph = star_of(members);
+    EXPECT_TRUE(search_better_joins(graph, search_joins(graph), 0.9).empty()) << members;
+    // The facts are built, and go from one table of the join to the next.
+    std::vector<JoinStep> worse{{.probe = 1, .build = 0}};
+    for (size_t next = 2; next < members; ++next)
+      worse.push_back({.probe = next, .build = members + next - 2});
+    const std::vector<JoinStep> better = search_better_joins(graph, worse, 0.9);
+    expect_tree(graph, better);
+    EXPECT_TRUE(search_better_joins(graph, better, 0.9).empty()) << members;
+    // Little is gained where it has to be next to all.
+    EXPECT_TRUE(search_better_joins(graph, worse, 0.001).empty()) << members;
+  }
+  EXPECT_TRUE(search_better_joins({.rows = {5}}, {}, 1).empty());
 }
 
 }  // namespace

@@ -280,6 +280,30 @@ TEST_F(JoinSpillTest, LeavesInMemoryWhatHasRoom) {
   EXPECT_LT(spilled[1], spilled[0] * 3 / 4);
 }
 
+/// What is in files tells the probe side's scan which keys it has, as a table does.
+TEST_F(JoinSpillTest, RowsWithoutPartnerAreNotRead) {
+  load(60'000, 1, [](int32_t row) { return row < 8'000 ? int64_t{row} * 1'000'003 : -int64_t{row}; });
+  for (const Kind kind : kinds) {
+    for (const unsigned threads : {0U, 2U}) {
+      SCOPED_TRACE(fmt::format("kind {}, {} threads", static_cast<int>(kind), threads));
+      const JoinPlan plan = plan_of(kind, {key}, Condition::None);
+      const auto expected = all_of(*join_of(plan, 60'000, 8'000, size_t{1} << 30, 1), 1);
+      ASSERT_TRUE(expected);
+      OperatorCounts counts;
+      const auto join = join_of(plan, 60'000, 8'000, size_t{128} << 10, threads, &counts);
+      const auto found = all_of(*join, threads);
+      ASSERT_TRUE(found) << found.error().message();
+      ASSERT_EQ(*found, *expected);
+      EXPECT_GT(counts.spilled.load(), 0);
+      if (kind == Kind::Inner || kind == Kind::Semi) {
+        EXPECT_LT(counts.rows_in.load(), 30'000);
+      } else {
+        EXPECT_GE(counts.rows_in.load(), 60'000);
+      }
+    }
+  }
+}
+
 TEST_F(JoinSpillTest, KeyOfVeryManyRows) {
   // Two of three rows of the build side have one of two keys; few of the probe side do.
   load(30'000, 10'000, [&](int32_t row) -> int64_t {
