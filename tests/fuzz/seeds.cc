@@ -11,10 +11,12 @@
 #include "collect/spool.h"
 #include "database/manifest.h"
 #include "database/table_list.h"
+#include "expression/random_expressions.h"
 #include "file/temporary_directory.h"
 #include "log/log.h"
 #include "log/log_format.h"
 #include "log/operation.h"
+#include "plan/plan_texts.h"
 #include "query/exact_sum.h"
 #include "schema/random_schema.h"
 #include "segment/delete_vector.h"
@@ -60,6 +62,17 @@ std::string content_of(const std::string& path) {
   std::string bytes(static_cast<size_t>(must(file->size())), '\0');
   must(file->read_at(0, bytes.size(), bytes.data()));
   return bytes;
+}
+
+void expression_seeds(Folder folder) {
+  constexpr int texts = 50;
+  constexpr unsigned depth = 2;
+  RandomExpressions random(1);
+  for (int i = 0; i < texts; ++i) folder.add({}, random.any(depth));
+}
+
+void plan_seeds(Folder folder) {
+  for (const std::string& text : plan::plan_texts) folder.add({}, text);
 }
 
 void schema_seeds(Folder folder) {
@@ -333,6 +346,8 @@ int main(int count, char** arguments) {
     return 2;
   }
   const std::string directory = arguments[1];
+  expression_seeds({directory, "expression_text_fuzz"});
+  plan_seeds({directory, "plan_text_fuzz"});
   schema_seeds({directory, "schema_fuzz"});
   log_seeds({directory, "log_fuzz"});
   operation_seeds({directory, "operation_fuzz"});
