@@ -247,7 +247,8 @@ typedef struct hs_options {
    * nothing can be written, as a backup on a read-only mount. What its log holds is brought to its last
    * committed state in memory. Others may read it in this way at the same time; while a process has it open
    * to write, hs_open() returns HS_BUSY. Changes, hs_checkpoint(), hs_expire() and hs_backup() return
-   * HS_UNSUPPORTED, a directory without a database HS_NOT_FOUND. */
+   * HS_UNSUPPORTED, a directory without a database HS_NOT_FOUND. What queries have no memory for goes to
+   * nameless files in the folder $TMPDIR, else /var/tmp. */
   int read_only;
 } hs_options;
 
@@ -714,6 +715,107 @@ typedef struct hs_aggregate {
 HS_API int hs_scan_aggregate(hs_scan* scan, const hs_aggregate* aggregates, hs_value* results, size_t count);
 /* The number of rows. */
 HS_API int hs_scan_count(hs_scan* scan, uint64_t* rows);
+
+/* ------------------------------------------------------------------------------------------------------
+ * Queries: joins, groups, orders, without SQL. A query is rows, and each function puts an operation on top of
+ * those before it. Nothing is read before hs_query_stream(). Error handle: transaction for the functions that
+ * make a query, else query. An operation that fails has changed nothing, and says what is wrong with which
+ * text.
+ *
+ *   hs_query_table(tx, sales, NULL, &query);
+ *   hs_query_table(tx, shops, NULL, &other);
+ *   hs_query_join(query, other, HS_JOIN_INNER, "sales.shop = shops.id", NULL, 0);
+ *   hs_query_filter(query, "day >= DATE '2024-03-01' AND region = ?", &region, 1);
+ *   const char *keys[] = {"city"}, *sums[] = {"SUM(price * n) AS total", "COUNT(*) AS sales"};
+ *   hs_query_aggregate(query, keys, 1, sums, 2, NULL, 0);
+ *   const char *order[] = {"total DESC"};
+ *   hs_query_sort(query, order, 1, NULL, 0);
+ *   hs_query_limit(query, 0, 10);
+ *   hs_query_stream(query, &stream);
+ *
+ * Expressions are texts in the words of SQL, with the types, the digits and the NULLs that MariaDB has for
+ * them: docs/design/expression-language.md. Columns are named as in SQL, in any case: price, sales.price,
+ * `any name`. ? stands for a parameter, in the order of the texts of the call. A division by zero is NULL. A
+ * value that has no room in its type, or a DECIMAL of more than 38 digits, ends the query with
+ * HS_OUT_OF_RANGE or HS_INVALID.
+ *
+ * A query sees what a scan of its transaction would see at hs_query_stream(), the transaction's own changes
+ * included. hs_interrupt() ends it from another thread.
+ */
+typedef struct hs_query hs_query;
+
+/* The rows of a table, which are named `alias`.column; NULL: what stands behind the slash of its name. */
+HS_API int hs_query_table(hs_transaction* transaction, hs_table* table, const char* alias, hs_query** query);
+/* The rows of an Arrow stream of record batches. The library has the stream from now on, also when this
+ * fails; it reads it once, when the query runs, on the thread that reads the result. Types as for
+ * hs_load_stream(); HS_UNSUPPORTED for others. `alias` is not NULL. */
+HS_API int hs_query_arrow(hs_transaction* transaction, struct ArrowArrayStream* stream, const char* alias,
+                          hs_query** query);
+/* `row_count` rows that are given, row after row, as `alias`.column. A column is of the kind of its first
+ * value that is not NULL: BIGINT, BIGINT UNSIGNED, DOUBLE or text. HS_INVALID: it has none, or another one is
+ * of another kind. */
+HS_API int hs_query_values(hs_transaction* transaction, const char* alias, const char* const* columns,
+                           size_t column_count, const hs_value* values, size_t row_count, hs_query** query);
+/* Also of a query that has been used up. */
+HS_API void hs_query_close(hs_query* query);
+
+/* The rows for which the condition is TRUE. HS_INVALID for what is no condition of these columns;
+ * HS_UNSUPPORTED for a function of SQL that the library does not compute: the same of all texts below. */
+HS_API int hs_query_filter(hs_query* query, const char* condition, const hs_value* parameters,
+                           size_t parameter_count);
+/* Other columns: "price", "price * n AS total", "*", "sales.*". */
+HS_API int hs_query_project(hs_query* query, const char* const* items, size_t item_count,
+                            const hs_value* parameters, size_t parameter_count);
+
+typedef enum hs_join_kind {
+  HS_JOIN_INNER = 0, /* each pair for which the condition is TRUE */
+  HS_JOIN_LEFT = 1,  /* and rows of the left side that are in none, with NULL on the right */
+  HS_JOIN_SEMI = 2,  /* rows of the left side that are in a pair, once: EXISTS */
+  HS_JOIN_ANTI = 3   /* those that are in none: NOT EXISTS */
+} hs_join_kind;
+
+/* Joins the rows, which are the left side, with those of another query of the same transaction. That one is
+ * used up: it can only be closed. `condition` NULL: TRUE. */
+HS_API int hs_query_join(hs_query* query, hs_query* right, hs_join_kind kind, const char* condition,
+                         const hs_value* parameters, size_t parameter_count);
+/* Groups of rows with equal keys, or, without keys, one of all rows: a row each, with the keys, which are
+ * items of hs_query_project(), and the aggregates: COUNT(*), and COUNT, SUM, AVG, MIN and MAX of an
+ * expression or, but for AVG, of DISTINCT ones; "… AS name". Parameters of keys come first. */
+HS_API int hs_query_aggregate(hs_query* query, const char* const* keys, size_t key_count,
+                              const char* const* aggregates, size_t aggregate_count,
+                              const hs_value* parameters, size_t parameter_count);
+/* Of equal rows one. */
+HS_API int hs_query_distinct(hs_query* query);
+/* The rows in an order: "total", "price * n DESC". NULL comes first, or with DESC last. Right behind
+ * hs_query_project() also by columns that it has left out. Only hs_query_limit() right behind it, and the
+ * stream, see the order. */
+HS_API int hs_query_sort(hs_query* query, const char* const* keys, size_t key_count,
+                         const hs_value* parameters, size_t parameter_count);
+/* `most` rows behind the first `offset` ones. */
+HS_API int hs_query_limit(hs_query* query, uint64_t offset, uint64_t most);
+/* The rows of both, as UNION ALL has them. Columns stand for each other by their places, and have the names
+ * of the left ones. Numbers become such of a type that has room for both; else the types are the same
+ * (HS_INVALID). `right` is used up. */
+HS_API int hs_query_union(hs_query* query, hs_query* right);
+
+/* At most so many threads work at the query, the calling one included: 1 to 64. At first: 2. */
+HS_API int hs_query_threads(hs_query* query, unsigned threads);
+/* So many bytes groups, sorted rows and joined tables may take before they go on by way of files; 0, as at
+ * first: what hs_options.memory_bytes and other queries leave. */
+HS_API int hs_query_memory(hs_query* query, uint64_t bytes);
+/* What is to be computed, a line for each operation; behind a stream's start what each has done, too. *text
+ * is valid until the next call with the query. */
+HS_API int hs_query_explain(hs_query* query, const char** text);
+/* Of the stream that was started last: rows that scans have given, and that they will at most. For other
+ * threads, too; HS_INVALID: there is no such stream. */
+HS_API int hs_query_progress(hs_query* query, uint64_t* rows, uint64_t* rows_of_tables);
+
+/* Starts the query; *stream gives its rows as struct arrays of up to 65,536 rows. The types of columns of
+ * tables are those of hs_scan_stream(). Of computed ones: int64, uint64, decimal128 of up to 38 digits,
+ * double, utf8 and binary; date32, timestamp and duration in microseconds; boolean of conditions. The query
+ * may be changed, started again (but for Arrow streams that it has read), or closed at once. The stream
+ * belongs to the transaction's thread. */
+HS_API int hs_query_stream(hs_query* query, struct ArrowArrayStream* stream);
 
 #ifdef __cplusplus
 }

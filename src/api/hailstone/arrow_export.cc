@@ -1,11 +1,16 @@
 #include "api/hailstone/arrow_export.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
 #include "api/hailstone/values.h"
 #include "base/hash.h"
+#include "expression/span.h"
+#include "expression/stored_values.h"
+#include "schema/ordered_wide.h"
 
 namespace hailstone::capi {
 
@@ -127,6 +132,13 @@ const char* format_of(hs_type type) {
   return "n";
 }
 
+std::string format_of(const ExportedColumn& column) {
+  if (column.form == ExportedColumn::Form::Decimal)
+    return fmt::format("d:{},{}", column.digits, column.scale);
+  if (column.form == ExportedColumn::Form::Span) return "tDu";
+  return format_of(column.shape.type);
+}
+
 constexpr size_t most_text = std::numeric_limits<int32_t>::max();
 
 }  // namespace
@@ -147,7 +159,7 @@ void export_schema(const std::vector<ExportedColumn>& columns, ArrowSchema* sche
     const ExportedColumn& column = columns[i];
     auto content = std::make_unique<SchemaContent>();
     content->name = column.shape.name;
-    content->format = column.as_dictionary ? "i" : format_of(column.shape.type);
+    content->format = column.as_dictionary ? "i" : format_of(column);
     if (column.as_dictionary) {
       content->dictionary = std::make_unique<ArrowSchema>();
       auto values = std::make_unique<SchemaContent>();
@@ -182,8 +194,11 @@ class ArrayBuilder::Builder {
     rows_ = 0;
     nulls_ = 0;
   }
+  /// Whether a value has had no room in the array's type.
+  bool is_beyond() const { return is_beyond_; }
 
  protected:
+  void note_beyond() { is_beyond_ = true; }
   virtual void append_values(const ColumnVector& vector, uint32_t first, uint32_t rows) = 0;
   /// Moves buffers (and the dictionary) to the content.
   virtual void add_values(ArrayContent& content) = 0;
@@ -204,6 +219,7 @@ class ArrayBuilder::Builder {
 
   uint32_t rows_ = 0;
   int64_t nulls_ = 0;
+  bool is_beyond_ = false;
   std::vector<uint8_t> validity_;  // empty while there is no NULL
 };
 
@@ -300,18 +316,21 @@ class ArrayBuilder::TextBuilder final : public Builder {
   uint32_t room(const ColumnVector& vector, uint32_t first, uint32_t rows) const override {
     size_t size = text_.size();
     for (uint32_t i = 0; i < rows; ++i) {
-      if (!(vector.any_nulls && vector.nulls[first + i] != 0)) size += vector.bytes[first + i].size();
+      if (!vector.is_null(first + i)) size += text_of(vector, first + i).size();
       if (size > most_text) return i;
     }
     return rows;
   }
 
  private:
+  static ByteView text_of(const ColumnVector& vector, uint32_t row) {
+    return vector.dictionary != nullptr ? vector.dictionary->value(vector.codes[row]) : vector.bytes[row];
+  }
   void append_values(const ColumnVector& vector, uint32_t first, uint32_t rows) override {
     if (offsets_.empty()) offsets_.push_back(0);
     for (uint32_t i = 0; i < rows; ++i) {
-      if (!(vector.any_nulls && vector.nulls[first + i] != 0)) {
-        const ByteView value = vector.bytes[first + i];
+      if (!vector.is_null(first + i)) {
+        const ByteView value = text_of(vector, first + i);
         text_.insert(text_.end(), value.begin(), value.end());
       }
       offsets_.push_back(static_cast<int32_t>(text_.size()));
@@ -325,6 +344,101 @@ class ArrayBuilder::TextBuilder final : public Builder {
 
   std::vector<int32_t> offsets_;
   std::vector<char> text_;
+};
+
+/// Numbers of the last digit, of any of the forms that expressions have.
+class ArrayBuilder::DecimalBuilder final : public Builder {
+ public:
+  explicit DecimalBuilder(const ExportedColumn& column)
+      : column_(column.shape), is_whole_(column.form == ExportedColumn::Form::Whole) {
+    constexpr WideInteger bits_of_63 = WideInteger{1} << 63;
+    if (!is_whole_) {
+      behind_ = power_of_ten(column.digits);
+      least_ = 1 - behind_;
+    } else if (column_.type == HS_UINT64) {
+      behind_ = bits_of_63 * 2;
+    } else {
+      behind_ = bits_of_63;
+      least_ = -bits_of_63;
+    }
+  }
+
+ private:
+  static WideInteger power_of_ten(unsigned digits) {
+    WideInteger power = 1;
+    for (unsigned i = 0; i < digits; ++i) power *= 10;
+    return power;
+  }
+  void append_values(const ColumnVector& vector, uint32_t first, uint32_t rows) override {
+    const size_t width = is_whole_ ? sizeof(int64_t) : sizeof(WideInteger), before = values_.size();
+    values_.resize(before + rows * width);
+    for (uint32_t i = 0; i < rows; ++i) {
+      if (vector.is_null(first + i)) continue;
+      const WideInteger number = number_of(vector, first + i);
+      if (number >= behind_ || number < least_) note_beyond();
+      char* const to = values_.data() + before + i * width;
+      if (is_whole_) {
+        store(to, static_cast<uint64_t>(number));
+      } else {
+        store(to, number);
+      }
+    }
+  }
+  WideInteger number_of(const ColumnVector& vector, uint32_t row) {
+    if (!column_.integer) {
+      const HugeInteger number = native_number(vector.bytes[row]);
+      if (number.has_128_bits()) return number.wide();
+      note_beyond();
+      return 0;
+    }
+    if (column_.stored == Type::Signed) return native_signed(vector.integers[row], column_.width);
+    return vector.integers[row];
+  }
+  void add_values(ArrayContent& content) override { add_buffer(content, std::exchange(values_, {})); }
+
+  const ColumnShape column_;
+  const bool is_whole_;
+  WideInteger least_ = 0, behind_ = 0;  // numbers that have room
+  std::vector<char> values_;
+};
+
+/// Moments and spans, which become days or microseconds.
+class ArrayBuilder::TimeBuilder final : public Builder {
+ public:
+  explicit TimeBuilder(const ExportedColumn& column) : column_(column) {}
+
+ private:
+  bool is_day() const {
+    return column_.form == ExportedColumn::Form::Moment && column_.shape.type == HS_DATE;
+  }
+  void append_values(const ColumnVector& vector, uint32_t first, uint32_t rows) override {
+    const size_t width = is_day() ? sizeof(int32_t) : sizeof(int64_t), before = values_.size();
+    values_.resize(before + rows * width);
+    for (uint32_t i = 0; i < rows; ++i) {
+      if (vector.is_null(first + i)) continue;
+      const int64_t number = native_signed(vector.integers[first + i], sizeof(int64_t));
+      char* const to = values_.data() + before + i * width;
+      const auto given = column_.form == ExportedColumn::Form::Span ? microseconds_of_span(number)
+                         : is_day()                                 ? days_of(number)
+                                                                    : microseconds_of(number);
+      if (!given) note_beyond();
+      if (is_day()) {
+        store(to, static_cast<int32_t>(given.value_or(0)));
+      } else {
+        store(to, given.value_or(0));
+      }
+    }
+  }
+  static std::optional<int64_t> microseconds_of_span(int64_t span) {
+    const MomentParts parts = parts_of_span(span);
+    const uint64_t seconds = (parts.hour * 60 + parts.minute) * 60 + parts.second;
+    const auto all = static_cast<int64_t>(seconds * 1'000'000 + parts.microsecond);
+    return span < 0 ? -all : all;
+  }
+  void add_values(ArrayContent& content) override { add_buffer(content, std::exchange(values_, {})); }
+
+  const ExportedColumn column_;
+  std::vector<char> values_;
 };
 
 /// Indices into the dictionary of a segment, which is not copied, or, for rows that have none, into one made
@@ -427,6 +541,10 @@ ArrayBuilder::ArrayBuilder(std::vector<ExportedColumn> columns) : columns_(std::
   for (const ExportedColumn& column : columns_) {
     if (column.as_dictionary) {
       builders_.push_back(std::make_unique<DictionaryBuilder>());
+    } else if (column.form == ExportedColumn::Form::Decimal || column.form == ExportedColumn::Form::Whole) {
+      builders_.push_back(std::make_unique<DecimalBuilder>(column));
+    } else if (column.form != ExportedColumn::Form::OfShape) {
+      builders_.push_back(std::make_unique<TimeBuilder>(column));
     } else if (column.shape.type == HS_BOOL) {
       builders_.push_back(std::make_unique<BooleanBuilder>());
     } else if (column.shape.integer) {
@@ -439,13 +557,24 @@ ArrayBuilder::ArrayBuilder(std::vector<ExportedColumn> columns) : columns_(std::
 
 ArrayBuilder::~ArrayBuilder() = default;
 
-uint32_t ArrayBuilder::append(const Batch& batch, uint32_t first) {
-  uint32_t rows = std::min(batch.rows - first, most_rows - rows_);
+Returned<uint32_t> ArrayBuilder::append(uint32_t given, std::span<const ColumnVector* const> columns,
+                                        uint32_t first) {
+  uint32_t rows = std::min(given - first, most_rows - rows_);
   for (size_t i = 0; i < builders_.size() && rows > 0; ++i) {
-    rows = builders_[i]->room(batch.columns[i], first, rows);
+    rows = builders_[i]->room(*columns[i], first, rows);
   }
   if (rows == 0) return 0;
-  for (size_t i = 0; i < builders_.size(); ++i) builders_[i]->append(batch.columns[i], first, rows);
+  for (size_t i = 0; i < builders_.size(); ++i) {
+    builders_[i]->append(*columns[i], first, rows);
+    if (!builders_[i]->is_beyond()) continue;
+    return refuse(HS_OUT_OF_RANGE,
+                  columns_[i].form == ExportedColumn::Form::Decimal
+                      ? fmt::format("a number of column '{}' has more than {} digits: CAST it AS DOUBLE",
+                                    columns_[i].shape.name, columns_[i].digits)
+                  : columns_[i].form == ExportedColumn::Form::Whole
+                      ? fmt::format("a number of column '{}' has more than 64 bits", columns_[i].shape.name)
+                      : fmt::format("a day of column '{}' is in no calendar", columns_[i].shape.name));
+  }
   rows_ += rows;
   return rows;
 }

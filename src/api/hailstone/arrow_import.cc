@@ -371,6 +371,11 @@ Made make_dictionary(const ColumnShape& column, const ArrowSchema& schema, const
 
 }  // namespace
 
+std::string stream_failure(ArrowArrayStream& stream, int number) {
+  const char* const reason = stream.get_last_error == nullptr ? nullptr : stream.get_last_error(&stream);
+  return fmt::format("failed with error {}: {}", number, reason == nullptr ? "it gives no reason" : reason);
+}
+
 Made ArrowColumn::make(const ColumnShape& column, const ArrowSchema& schema, const ArrowArray& array) {
   if (schema.format == nullptr || !has_possible_size(array)) return malformed(column);
   if (std::string_view(schema.format) != "n" && lacks_validity(array)) return malformed(column);
@@ -410,7 +415,41 @@ bool has_null_rows(const ArrowArray& array) {
   return false;
 }
 
+/// Whether it is a record batch of which each child is there.
+Outcome check_struct(const ArrowSchema& schema, const ArrowArray& array) {
+  const bool is_struct = schema.format != nullptr && std::string_view(schema.format) == "+s";
+  if (!is_struct || schema.n_children != array.n_children || !has_possible_size(array) ||
+      (schema.n_children > 0 && (schema.children == nullptr || array.children == nullptr))) {
+    return refuse(HS_INVALID, "the Arrow array is no well-formed struct array (a record batch)");
+  }
+  if (has_null_rows(array)) return refuse(HS_INVALID, "a row of the Arrow array is NULL as a whole");
+  for (int64_t i = 0; i < schema.n_children; ++i) {
+    const ArrowSchema* const child = schema.children[i];
+    const ArrowArray* const values = array.children[i];
+    if (child == nullptr || values == nullptr || child->release == nullptr || values->release == nullptr ||
+        values->length < array.offset + array.length) {
+      return refuse(HS_INVALID,
+                    fmt::format("child {} of the Arrow array is missing, released or too short", i));
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+Returned<std::vector<std::unique_ptr<ArrowColumn>>> open_columns(std::span<const ColumnShape> columns,
+                                                                 const ArrowSchema& schema,
+                                                                 const ArrowArray& array) {
+  HAILSTONE_TRY(check_struct(schema, array));
+  if (std::cmp_not_equal(array.n_children, columns.size()))
+    return refuse(HS_INVALID, "the Arrow array has other columns than the stream's schema");
+  std::vector<std::unique_ptr<ArrowColumn>> opened;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    HAILSTONE_ASSIGN(auto column, ArrowColumn::make(columns[i], *schema.children[i], *array.children[i]));
+    opened.push_back(std::move(column));
+  }
+  return opened;
+}
 
 Outcome read_arrow(const TableShape& table, const ArrowSchema* schema, const ArrowArray* array,
                    const std::function<Outcome(std::span<const Value>)>& take,
@@ -419,21 +458,11 @@ Outcome read_arrow(const TableShape& table, const ArrowSchema* schema, const Arr
   if (schema == nullptr || array == nullptr || schema->release == nullptr || array->release == nullptr) {
     return refuse(HS_INVALID, "the Arrow schema or array is NULL or was released");
   }
-  const bool is_struct = schema->format != nullptr && std::string_view(schema->format) == "+s";
-  if (!is_struct || schema->n_children != array->n_children || !has_possible_size(*array) ||
-      (schema->n_children > 0 && (schema->children == nullptr || array->children == nullptr))) {
-    return refuse(HS_INVALID, "the Arrow array is no well-formed struct array (a record batch)");
-  }
-  if (has_null_rows(*array)) return refuse(HS_INVALID, "a row of the Arrow array is NULL as a whole");
+  HAILSTONE_TRY(check_struct(*schema, *array));
   std::vector<std::unique_ptr<ArrowColumn>> columns(table.columns.size());
   for (int64_t i = 0; i < schema->n_children; ++i) {
     const ArrowSchema* const child = schema->children[i];
     const ArrowArray* const values = array->children[i];
-    if (child == nullptr || values == nullptr || child->release == nullptr || values->release == nullptr ||
-        values->length < array->offset + array->length) {
-      return refuse(HS_INVALID,
-                    fmt::format("child {} of the Arrow array is missing, released or too short", i));
-    }
     HAILSTONE_ASSIGN(const uint16_t column, table.column(child->name == nullptr ? "" : child->name));
     if (columns[column] != nullptr) {
       return refuse(HS_INVALID, fmt::format("the Arrow array has two children named '{}'", child->name));

@@ -234,7 +234,7 @@ const char* hs_error_message(const void* handle) {
   thread_local std::string shown;
   const LastError& last = last_error();
   for (const HandleKind kind : {HandleKind::Transaction, HandleKind::Database, HandleKind::Cursor,
-                                HandleKind::Load, HandleKind::Scan, HandleKind::Schema}) {
+                                HandleKind::Load, HandleKind::Scan, HandleKind::Query, HandleKind::Schema}) {
     const Handle* const object = pin(bits_of(handle), kind);
     if (object == nullptr) continue;
     const bool here = kind == HandleKind::Database &&

@@ -30,6 +30,10 @@
 #include "table/row_reads.h"
 #include "transaction/statement.h"
 
+namespace hailstone::plan {
+class ColumnIds;
+}
+
 namespace hailstone::capi {
 
 /// A code of hailstone.h with its sentence.
@@ -221,6 +225,7 @@ struct SharedTransaction {
     Savepoint savepoint;
   };
   std::vector<Mark> savepoints;
+  std::weak_ptr<plan::ColumnIds> query_columns;  // of its queries, as long as there are some
 
  private:
   struct Reads {
@@ -246,10 +251,15 @@ struct ColumnShape {
   bool nullable = true;
   bool columnar = true;
   uint32_t most_bytes = 0;  // of a text; 0: no limit of its own
+  /// Of a text of a table; null: of bytes, or UTF-8, by its type. One of another application has no weights.
+  const Collation* collation = nullptr;
 };
 
 /// HS_UNSUPPORTED for what hailstone.h does not know.
 Returned<hs_type> shown_type(const TableDefinition& table, const Column& column);
+
+/// A column of that type, of texts without a limit, which is in no table.
+Returned<ColumnShape> shape_of_type(const std::string& name, hs_type type);
 
 /// What a table handle knows. Immutable.
 struct TableShape {

@@ -54,19 +54,8 @@ int load_step(hs_load* given_load, Work&& work) noexcept {
   });
 }
 
-/// Releases what a stream gives and the stream itself.
-template <typename Structure>
-struct Released {
-  Structure structure{};
-  ~Released() {
-    if (structure.release != nullptr) structure.release(&structure);
-  }
-};
-
 Outcome stream_failed(ArrowArrayStream& stream, int number) {
-  const char* const reason = stream.get_last_error == nullptr ? nullptr : stream.get_last_error(&stream);
-  return refuse(HS_INVALID, fmt::format("the Arrow stream failed with error {}: {}", number,
-                                        reason == nullptr ? "it gives no reason" : reason));
+  return refuse(HS_INVALID, "the Arrow stream " + stream_failure(stream, number));
 }
 
 Outcome load_arrow(LoadHandle& load, const ArrowSchema* schema, const ArrowArray* array) {

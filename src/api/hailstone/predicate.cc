@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "api/hailstone/values.h"
-#include "column/like_pattern.h"
+#include "expression/text_tests.h"
 
 namespace hailstone::capi {
 
@@ -49,131 +49,23 @@ bool holds(hs_comparison comparison, int order) {
   return order >= 0;
 }
 
-/// A text compared with one.
-class ComparisonTest final : public BytesTest {
- public:
-  ComparisonTest(hs_comparison comparison, std::string text, const Collation& collation)
-      : comparison_(comparison), text_(std::move(text)), collation_(collation) {}
-  bool matches(ByteView value) const override { return holds(comparison_, collation_.compare(value, text_)); }
-  std::optional<Limits> limits() const override {
-    if (!collation_.bytes_decide_order()) return std::nullopt;
-    switch (comparison_) {
-      case HS_EQUAL:
-        return Limits{text_, text_};
-      case HS_LESS:
-      case HS_LESS_OR_EQUAL:
-        return Limits{"", text_};
-      case HS_GREATER:
-      case HS_GREATER_OR_EQUAL:
-        return Limits{text_, std::nullopt};
-      case HS_NOT_EQUAL:
-        break;
-    }
-    return std::nullopt;
+Function function_of(hs_comparison comparison) {
+  switch (comparison) {
+    case HS_EQUAL:
+      return Function::Equal;
+    case HS_NOT_EQUAL:
+      return Function::NotEqual;
+    case HS_LESS:
+      return Function::Less;
+    case HS_LESS_OR_EQUAL:
+      return Function::LessEqual;
+    case HS_GREATER:
+      return Function::Greater;
+    case HS_GREATER_OR_EQUAL:
+      break;
   }
-
- private:
-  const hs_comparison comparison_;
-  const std::string text_;
-  const Collation& collation_;
-};
-
-/// A text among others, or not.
-class ListTest final : public BytesTest {
- public:
-  /// `texts`: at least one.
-  ListTest(std::vector<std::string> texts, bool among, const Collation& collation)
-      : texts_(std::move(texts)), among_(among), collation_(collation) {
-    std::ranges::sort(texts_, [&](const auto& a, const auto& b) { return collation_.compare(a, b) < 0; });
-  }
-  bool matches(ByteView value) const override {
-    const auto at = std::ranges::lower_bound(
-        texts_, value, [&](ByteView a, ByteView b) { return collation_.compare(a, b) < 0; });
-    return (at != texts_.end() && collation_.compare(*at, value) == 0) == among_;
-  }
-  std::optional<Limits> limits() const override {
-    if (!among_ || !collation_.bytes_decide_order()) return std::nullopt;
-    return Limits{texts_.front(), texts_.back()};
-  }
-
- private:
-  std::vector<std::string> texts_;
-  const bool among_;
-  const Collation& collation_;
-};
-
-class LikeTest final : public BytesTest {
- public:
-  /// `characters`: _ stands for a character of UTF-8, else for a byte.
-  LikeTest(ByteView pattern, char escape, bool characters, bool like) : characters_(characters), like_(like) {
-    bytes_ = LikePattern::parse(pattern, escape == 0 ? std::nullopt : std::optional(escape));
-    if (bytes_ && characters && !bytes_->parts_begin_characters()) bytes_.reset();
-    bool literal = true;
-    for (size_t i = 0; i < pattern.size(); ++i) {
-      const char c = pattern[i];
-      if (escape != 0 && c == escape && i + 1 < pattern.size()) {
-        parts_.push_back({Part::Kind::Byte, pattern[++i]});
-      } else if (c == '%') {
-        if (parts_.empty() || parts_.back().kind != Part::Kind::Any) parts_.push_back({Part::Kind::Any, 0});
-      } else if (c == '_') {
-        parts_.push_back({Part::Kind::One, 0});
-      } else {
-        parts_.push_back({Part::Kind::Byte, c});
-      }
-      literal = literal && parts_.back().kind == Part::Kind::Byte;
-      if (literal) prefix_.push_back(parts_.back().byte);
-    }
-  }
-
-  bool matches(ByteView value) const override {
-    return (bytes_ ? bytes_->matches(value) : like(value)) == like_;
-  }
-  std::optional<Limits> limits() const override {
-    if (!like_ || prefix_.empty()) return std::nullopt;
-    return limits_of_beginning(prefix_);
-  }
-
- private:
-  struct Part {
-    enum class Kind : uint8_t { Byte, One, Any } kind;
-    char byte;
-  };
-
-  /// Each % tries the shortest stretch first; when what follows does not fit, only the last % need try again,
-  /// since an earlier one could only start what follows later.
-  bool like(ByteView value) const {
-    size_t part = 0, at = 0, any = parts_.size(), resume = 0;
-    while (at < value.size()) {
-      if (part < parts_.size() && parts_[part].kind == Part::Kind::Any) {
-        any = part++;
-        resume = at;
-      } else if (part < parts_.size() && parts_[part].kind == Part::Kind::One) {
-        at = next(value, at);
-        ++part;
-      } else if (part < parts_.size() && parts_[part].byte == value[at]) {
-        ++at;
-        ++part;
-      } else if (any < parts_.size()) {
-        at = resume = next(value, resume);
-        part = any + 1;
-      } else {
-        return false;
-      }
-    }
-    while (part < parts_.size() && parts_[part].kind == Part::Kind::Any) ++part;
-    return part == parts_.size();
-  }
-  size_t next(ByteView value, size_t at) const {
-    ++at;
-    while (characters_ && at < value.size() && (static_cast<unsigned char>(value[at]) & 0xc0) == 0x80) ++at;
-    return at;
-  }
-
-  std::vector<Part> parts_;
-  std::string prefix_;
-  std::optional<LikePattern> bytes_;  // the same, where it can be matched so
-  const bool characters_, like_;
-};
+  return Function::GreaterEqual;
+}
 
 /// Turns a comparison of one column into ranges of ordered values.
 using Ranges = std::vector<IntegerRange>;
@@ -339,8 +231,9 @@ class Compiler {
       return refuse(HS_INVALID,
                     fmt::format("column '{}' is no text to be compared with a pattern", shape.name));
     }
-    return Predicate::bytes(column, std::make_shared<LikeTest>(predicate.pattern, predicate.escape,
-                                                               shape.type == HS_STRING, truth));
+    const Collation& collation = shape.type == HS_STRING ? utf8_collation() : binary_collation();
+    const auto escape = predicate.escape == 0 ? std::nullopt : std::optional(predicate.escape);
+    return of_test(column, test_of_pattern(predicate.pattern, escape, collation), truth);
   }
 
   Returned<Predicate> compare(uint16_t column, hs_comparison comparison, const hs_value& value) {
@@ -352,7 +245,7 @@ class Compiler {
     }
     if (value.kind != HS_VALUE_BYTES) return wrong_kind(shape);
     HAILSTONE_ASSIGN(const Collation* const collation, collation_of(column));
-    return Predicate::bytes(column, std::make_shared<ComparisonTest>(comparison, text_of(value), *collation));
+    return of_test(column, test_of_comparison(function_of(comparison), text_of(value), *collation), true);
   }
 
   Returned<Predicate> in(const PredicateNode& predicate, uint16_t column, bool truth) {
@@ -380,7 +273,10 @@ class Compiler {
     if (shape.integer) return in_ranges(column, truth ? ranges : all_but(std::move(ranges)));
     if (texts.empty()) return Predicate::never();
     HAILSTONE_ASSIGN(const Collation* const collation, collation_of(column));
-    return Predicate::bytes(column, std::make_shared<ListTest>(std::move(texts), truth, *collation));
+    return of_test(column, test_of_list(std::move(texts), *collation), truth);
+  }
+  static Predicate of_test(uint16_t column, std::shared_ptr<const BytesTest> test, bool truth) {
+    return Predicate::bytes(column, truth ? std::move(test) : opposite_of(std::move(test)));
   }
 
   /// The ordered numbers in none of the ranges.

@@ -31,6 +31,7 @@ enum class HandleKind : uint8_t {
   Scan,
   Stream,
   Predicate,
+  Query,
 };
 
 /// What stands behind a handle.

@@ -1,10 +1,9 @@
 // Scans: their columns and filter, streams of Arrow arrays, aggregates.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <limits>
 
-#include "api/hailstone/arrow_export.h"
+#include "api/hailstone/arrow_stream.h"
 #include "api/hailstone/predicate.h"
 #include "api/hailstone/values.h"
 #include "table/scans.h"
@@ -30,119 +29,43 @@ struct ScanHandle : OfTransaction {
 
 constexpr unsigned most_threads = 64;
 
-/// Reads the batches of a stream.
-struct GuardedBatches : Guarded {
-  GuardedBatches(std::vector<ExportedColumn> exported, std::shared_ptr<Table> table, Transaction& transaction,
-                 std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns,
-                 std::vector<bool> as_codes)
-      : builder(std::move(exported)),
-        scan(std::move(table), transaction, ReadLock::None, std::move(predicate), std::move(columns),
-             std::move(as_codes)) {}
+class ScannedRows final : public StreamedRows {
+ public:
+  ScannedRows(std::vector<ExportedColumn> exported, std::shared_ptr<Table> table, Transaction& transaction,
+              std::shared_ptr<const Predicate> predicate, std::vector<uint16_t> columns,
+              std::vector<bool> as_codes)
+      : StreamedRows(std::move(exported)),
+        scan_(std::move(table), transaction, ReadLock::None, std::move(predicate), std::move(columns),
+              std::move(as_codes)) {}
 
-  Outcome next(ArrowArray* out) {
-    for (;;) {
-      if (batch == nullptr || taken == batch->rows) {
-        if (!ended) {
-          HAILSTONE_ASSIGN(batch, scan.next());
-        }
-        ended = batch == nullptr;
-        taken = 0;
-        if (ended) break;
-      }
-      const uint32_t took = builder.append(*batch, taken);
-      if (took == 0) break;
-      taken += took;
-    }
-    // Released, as it is zeroed: the end.
-    if (builder.rows() > 0) builder.finish(out);
-    return {};
+ private:
+  Returned<std::optional<RowBatch>> read() override {
+    HAILSTONE_ASSIGN(const Batch* const batch, scan_.next());
+    if (batch == nullptr) return std::nullopt;
+    vectors_.clear();
+    for (const ColumnVector& vector : batch->columns) vectors_.push_back(&vector);
+    return RowBatch{.rows = batch->rows, .columns = vectors_};
   }
 
-  ArrayBuilder builder;
-  Scan scan;
-  const Batch* batch = nullptr;
-  uint32_t taken = 0;  // rows of the batch that are in the builder or given out
-  bool ended = false;
+  Scan scan_;
+  std::vector<const ColumnVector*> vectors_;
 };
-
-/// What is behind an ArrowArrayStream, whose private_data is its handle: an application may read or release
-/// the stream at any time, also when the database is closed, in any thread, and in a child of fork().
-struct StreamHandle : OfTransaction {
-  using Public = void;
-  static constexpr HandleKind its_kind = HandleKind::Stream;
-  explicit StreamHandle(const ScanHandle& scan) : OfTransaction(its_kind, scan.shared, scan.shape) {
-    std::vector<uint16_t> columns = scan.columns;
-    std::vector<bool> as_codes = scan.as_dictionary;
-    if (columns.empty()) {
-      for (size_t i = 0; i < shape->columns.size(); ++i) columns.push_back(static_cast<uint16_t>(i));
-      as_codes.assign(columns.size(), false);
-    }
-    for (size_t i = 0; i < columns.size(); ++i) {
-      exported.push_back({shape->columns[columns[i]], as_codes[i]});
-    }
-    guarded = std::make_unique<GuardedBatches>(exported, shape->table, *shared->transaction, scan.predicate,
-                                               std::move(columns), std::move(as_codes));
-  }
-  ~StreamHandle() override { shared->calls.discard(std::move(guarded)); }
-
-  std::vector<ExportedColumn> exported;
-  std::unique_ptr<GuardedBatches> guarded;
-};
-
-/// The interface wants numbers of errno.
-int error_number(int status) {
-  switch (status) {
-    case HS_OK:
-      return 0;
-    case HS_NO_MEMORY:
-      return ENOMEM;
-    case HS_INTERRUPTED:
-      return ECANCELED;
-    case HS_CORRUPT:
-    case HS_IO:
-      return EIO;
-    default:
-      return EINVAL;
-  }
-}
-
-int stream_schema(ArrowArrayStream* of, ArrowSchema* out) {
-  const Call<StreamHandle> stream(of->private_data);
-  if (!stream) return EINVAL;
-  return error_number(run(*stream, [&]() -> Outcome {
-    export_schema(stream->exported, out);
-    return {};
-  }));
-}
-
-int stream_next(ArrowArrayStream* of, ArrowArray* out) {
-  *out = {};
-  const Call<StreamHandle> stream(of->private_data);
-  if (!stream) return EINVAL;
-  return error_number(run_statement(*stream, *stream->shared, [&] { return stream->guarded->next(out); }));
-}
-
-const char* stream_error(ArrowArrayStream* of) {
-  const Pin<StreamHandle> stream(of->private_data);
-  if (!stream) return "the database or the transaction of this stream is closed";
-  thread_local std::string shown;
-  return stream->message(shown);
-}
-
-void release_stream(ArrowArrayStream* of) {
-  retire(bits_of(of->private_data));
-  of->release = nullptr;
-}
 
 Outcome open_stream(const ScanHandle& scan, ArrowArrayStream* stream) {
-  void* handle;
-  HAILSTONE_TRY(give_out(std::make_unique<StreamHandle>(scan), &handle));
-  *stream = {.get_schema = stream_schema,
-             .get_next = stream_next,
-             .get_last_error = stream_error,
-             .release = release_stream,
-             .private_data = handle};
-  return {};
+  std::vector<uint16_t> columns = scan.columns;
+  std::vector<bool> as_codes = scan.as_dictionary;
+  if (columns.empty()) {
+    columns = scan.shape->all_columns();
+    as_codes.assign(columns.size(), false);
+  }
+  std::vector<ExportedColumn> exported;
+  for (size_t i = 0; i < columns.size(); ++i)
+    exported.push_back({.shape = scan.shape->columns[columns[i]], .as_dictionary = as_codes[i]});
+  return open_stream(
+      scan.shared, scan.shape,
+      std::make_unique<ScannedRows>(std::move(exported), scan.shape->table, *scan.shared->transaction,
+                                    scan.predicate, std::move(columns), std::move(as_codes)),
+      stream);
 }
 
 Returned<Aggregate::Kind> kind_of(hs_aggregate_kind kind) {

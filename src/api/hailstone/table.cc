@@ -95,11 +95,22 @@ Returned<hs_type> shown_type(const TableDefinition& table, const Column& column)
                                             column.name, table.name));
 }
 
+Returned<ColumnShape> shape_of_type(const std::string& name, hs_type type) {
+  HAILSTONE_ASSIGN(const ColumnType stored, column_type(type, 0));
+  const bool is_text = stored.type == Type::Varchar || stored.type == Type::Blob;
+  return ColumnShape{
+      .name = name, .type = type, .integer = !is_text, .stored = stored.type, .width = stored.width};
+}
+
 Returned<std::shared_ptr<const TableShape>> TableShape::make(std::shared_ptr<Table> table) {
   auto shape = std::make_shared<TableShape>();
   const TableDefinition& definition = table->definition();
   for (const Column& column : definition.columns) {
     HAILSTONE_ASSIGN(const hs_type type, shown_type(definition, column));
+    const Collation* collation = nullptr;
+    if (column.type >= Type::Char) {
+      HAILSTONE_ASSIGN(collation, collations_for_reading().resolve(column.collation));
+    }
     shape->columns.push_back({.name = column.name,
                               .type = type,
                               .integer = column.is_integer(),
@@ -107,7 +118,8 @@ Returned<std::shared_ptr<const TableShape>> TableShape::make(std::shared_ptr<Tab
                               .width = column.width,
                               .nullable = column.nullable,
                               .columnar = column.columnar,
-                              .most_bytes = column.type == Type::Varchar ? column.width : 0});
+                              .most_bytes = column.type == Type::Varchar ? column.width : 0,
+                              .collation = collation});
   }
   shape->table = std::move(table);
   return shape;
