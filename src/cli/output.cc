@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -13,18 +16,27 @@
 #include <iterator>
 #include <utility>
 
+#include "base/wide_integer.h"
 #include "file/io_error.h"
 #include "text/json_text.h"
 #include "text/value_text.h"
 
 namespace hailstone {
 
-Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path) {
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path, std::function<bool()> stop) {
   std::unique_ptr<OutputFile> file(new OutputFile);
   file->path_ = path;
+  file->stop_ = std::move(stop);
   if (path == "-") {
     file->path_ = "(standard output)";
     file->descriptor_ = STDOUT_FILENO;
+    struct stat facts;
+    if (::fstat(STDOUT_FILENO, &facts) == 0 && S_ISFIFO(facts.st_mode)) {
+      // A description of its own, which does not wait: other processes that have the pipe go on to do so.
+      const int own = ::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+      if (own >= 0) file->descriptor_ = own;
+      file->is_opened_ = own >= 0;
+    }
     file->is_terminal_ = ::isatty(STDOUT_FILENO) != 0;
     return file;
   }
@@ -67,9 +79,20 @@ Status OutputFile::write_all(std::string_view bytes) {
       bytes.remove_prefix(static_cast<size_t>(now));
     } else if (errno == EPIPE && !owned_) {
       closed_ = true;
+    } else if (errno == EAGAIN) {
+      HAILSTONE_TRY(wait());
     } else if (errno != EINTR) {
       return std::unexpected(io_error("write", path_, errno));
     }
+  }
+  return {};
+}
+
+Status OutputFile::wait() const {
+  constexpr int look_interval = 50;  // milliseconds
+  pollfd waits{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+  while (::poll(&waits, 1, look_interval) == 0) {
+    if (stop_ && stop_()) return fail(ErrorCode::Interrupted, "interrupted");
   }
   return {};
 }
@@ -90,6 +113,46 @@ Status OutputFile::finish() {
     return std::unexpected(io_error(fmt::format("rename '{}' to", temporary_), path_, number));
   }
   return {};
+}
+
+Result<std::vector<OutputColumn>> OutputColumn::of(const ArrowSchema& rows) {
+  static constexpr std::array<std::pair<std::string_view, hs_type>, 14> types{{{"c", HS_INT8},
+                                                                               {"C", HS_UINT8},
+                                                                               {"s", HS_INT16},
+                                                                               {"S", HS_UINT16},
+                                                                               {"i", HS_INT32},
+                                                                               {"I", HS_UINT32},
+                                                                               {"l", HS_INT64},
+                                                                               {"L", HS_UINT64},
+                                                                               {"f", HS_FLOAT},
+                                                                               {"g", HS_DOUBLE},
+                                                                               {"b", HS_BOOL},
+                                                                               {"tdD", HS_DATE},
+                                                                               {"u", HS_STRING},
+                                                                               {"z", HS_BYTES}}};
+  std::vector<OutputColumn> columns;
+  for (int64_t i = 0; i < rows.n_children; ++i) {
+    const ArrowSchema& child = *rows.children[i];
+    const std::string_view format = child.format;
+    OutputColumn& column = columns.emplace_back(OutputColumn{.name = child.name});
+    if (const auto* const found =
+            std::ranges::find(types, format, &std::pair<std::string_view, hs_type>::first);
+        found != types.end()) {
+      column.type = found->second;
+    } else if (format.starts_with("tsu:")) {
+      column.type = format == "tsu:" ? HS_DATETIME : HS_TIMESTAMP;
+    } else if (format == "tDu") {
+      column.form = Form::Duration;
+    } else if (format.starts_with("d:")) {
+      column.form = Form::Decimal;
+      column.scale = static_cast<unsigned>(parse_int(format.substr(format.find(',') + 1)).value_or(0));
+    } else {
+      return fail(
+          ErrorCode::Unsupported,
+          fmt::format("column '{}' is of a type that has no form as text: '{}'", column.name, format));
+    }
+  }
+  return columns;
 }
 
 RowFormatter::RowFormatter(TextOptions options, std::vector<OutputColumn> columns)
@@ -150,6 +213,29 @@ bool is_null(const ArrowArray& array, int64_t row) {
   return bits != nullptr && (bits[row / 8] >> (row % 8) & 1) == 0;
 }
 
+/// All digits: 1.50, -0.05.
+void append_decimal(WideInteger number, unsigned scale, std::string& to) {
+  std::string digits;  // the last one first
+  for (WideInteger rest = number; rest != 0 || digits.size() <= scale; rest /= 10)
+    digits += static_cast<char>('0' + static_cast<int>(rest < 0 ? -(rest % 10) : rest % 10));
+  if (number < 0) to += '-';
+  to.append(digits.rbegin(), digits.rend() - scale);
+  if (scale == 0) return;
+  to += '.';
+  to.append(digits.rend() - scale, digits.rend());
+}
+
+/// -838:59:59.000001
+void append_duration(int64_t microseconds, std::string& to) {
+  constexpr uint64_t second = 1'000'000;
+  const uint64_t all =
+      microseconds < 0 ? 0 - static_cast<uint64_t>(microseconds) : static_cast<uint64_t>(microseconds);
+  const uint64_t seconds = all / second;
+  fmt::format_to(std::back_inserter(to), "{}{:02}:{:02}:{:02}", microseconds < 0 ? "-" : "", seconds / 3600,
+                 seconds / 60 % 60, seconds % 60);
+  if (all % second != 0) fmt::format_to(std::back_inserter(to), ".{:06}", all % second);
+}
+
 template <typename Number>
 void append_whole(Number number, std::string& to) {
   fmt::format_to(std::back_inserter(to), "{}", number);
@@ -171,7 +257,8 @@ Status RowFormatter::append_value(const OutputColumn& column, const ArrowArray& 
   if (options_.format == TextFormat::Csv) {
     // A value that looks like NULL must not become one, nor a number or a time two fields. Texts have their
     // quotes already where they need them.
-    const bool is_text = column.type == HS_STRING || column.type == HS_BYTES;
+    const bool is_text =
+        column.form == OutputColumn::Form::OfType && (column.type == HS_STRING || column.type == HS_BYTES);
     const bool is_cut = !is_text && written.find(options_.delimiter) != std::string_view::npos;
     if (!is_cut && written != null_text_) return {};
     to.insert(begin, "\"");
@@ -207,6 +294,18 @@ Status RowFormatter::append_present(const OutputColumn& column, const ArrowArray
       append_double(number, to);
     }
   };
+  switch (column.form) {
+    case OutputColumn::Form::OfType:
+      break;
+    case OutputColumn::Form::Decimal:
+      append_decimal(at<WideInteger>(array, row), column.scale, to);
+      return {};
+    case OutputColumn::Form::Duration:
+      if (json) to += '"';
+      append_duration(at<int64_t>(array, row), to);
+      if (json) to += '"';
+      return {};
+  }
   switch (column.type) {
     case HS_INT8:
       append_whole(int{at<int8_t>(array, row)}, to);

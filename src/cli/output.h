@@ -2,6 +2,7 @@
 // reads the same values back. docs/tools.md says what each looks like. One thread at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,8 +16,19 @@
 namespace hailstone {
 
 struct OutputColumn {
+  /// What results have beside the types of hailstone.h.
+  enum class Form : uint8_t {
+    OfType,
+    Decimal,   // decimal128 with `scale` digits behind the point
+    Duration,  // in microseconds
+  };
   std::string name;
-  hs_type type;
+  hs_type type = HS_INT64;
+  Form form = Form::OfType;
+  unsigned scale = 0;
+
+  /// The columns of a stream of the library's, by its schema.
+  static Result<std::vector<OutputColumn>> of(const ArrowSchema& rows);
 };
 
 /// Where rows go: standard output, a file that gets its name when it is complete, or a pipe or device that is
@@ -25,8 +37,9 @@ struct OutputColumn {
 /// digits.
 class OutputFile {
  public:
-  /// "-": standard output.
-  static Result<std::unique_ptr<OutputFile>> create(const std::string& path);
+  /// "-": standard output. `stop`: asked some times a second while a pipe's reader is waited for; then
+  /// write() gives ErrorCode::Interrupted.
+  static Result<std::unique_ptr<OutputFile>> create(const std::string& path, std::function<bool()> stop = {});
   ~OutputFile();  // a file that was not finished is removed
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -40,7 +53,9 @@ class OutputFile {
  private:
   OutputFile() = default;
   Status write_all(std::string_view bytes);
+  Status wait() const;
   std::string path_, temporary_;
+  std::function<bool()> stop_;
   int descriptor_ = -1;
   bool owned_ = false;      // the file that is to get its name
   bool is_opened_ = false;  // a pipe or device
@@ -57,8 +72,6 @@ class RowFormatter {
   /// Rows [first, last) of a struct array with the columns' children. ErrorCode::Unsupported for text that
   /// the format cannot hold.
   Status append_rows(const ArrowArray& array, int64_t first, int64_t last, std::string& to);
-
-  /// As a text of JSON, in its quotes.
 
  private:
   void append_text(std::string_view text, std::string& to) const;

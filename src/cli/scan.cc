@@ -1,18 +1,22 @@
-// `hailstone scan`: rows of a table, or their number, to a file or the standard output.
+// `hailstone scan`: rows of a table, groups of them, or their number, to a file or the standard output.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
-#include <limits>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "cli/commands.h"
-#include "cli/condition.h"
 #include "cli/output.h"
 #include "cli/owned_table.h"
 #include "cli/progress.h"
+#include "cli/table_query.h"
 #include "text/value_text.h"
 
 namespace hailstone {
@@ -21,19 +25,12 @@ namespace {
 struct ScanOptions {
   DatabaseArguments database;
   std::string table;
-  std::vector<std::string> columns;
-  std::string condition;
-  uint64_t limit = std::numeric_limits<uint64_t>::max();
-  bool count = false;
-  unsigned threads = 2;
+  QueryTexts query;
   std::string output = "-";
   std::string format;
   TextOptions text;
 };
 
-struct ScanCloser {
-  void operator()(hs_scan* scan) const { hs_scan_close(scan); }
-};
 template <typename Structure>
 struct Released {
   Structure structure{};
@@ -44,6 +41,56 @@ struct Released {
 
 constexpr int64_t rows_per_write = 4096;
 
+/// Shows how far a query is, in a thread of its own: groups and orders read all rows before they give one.
+class QueryProgress {
+ public:
+  QueryProgress(hs_query* query, const QueryTexts& texts) : query_(query), texts_(texts) {
+    thread_ = std::thread([this] { run(); });
+  }
+  ~QueryProgress() {
+    {
+      const MutexLock guard(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  QueryProgress(const QueryProgress&) = delete;
+  QueryProgress& operator=(const QueryProgress&) = delete;
+
+  void set_written(uint64_t rows) { written_.store(rows, std::memory_order_relaxed); }
+
+ private:
+  void run() {
+    constexpr auto between_looks = std::chrono::milliseconds(100);
+    uint64_t rows = 0, all = 0;
+    (void)hs_query_progress(query_, &rows, &all);
+    const bool knows_all = texts_.reads_all_rows();
+    std::optional<Progress> progress(std::in_place, "scanning", knows_all ? all : 0);
+    bool is_read = false;  // what is left to be done has no measure
+    const MutexLock guard(mutex_);
+    while (!is_over_) {
+      changed_.wait_for(mutex_, between_looks);
+      if (hs_query_progress(query_, &rows, &all) != HS_OK) continue;
+      const uint64_t written = written_.load(std::memory_order_relaxed);
+      if (knows_all && texts_.has_result_of_all() && rows >= all && !is_read) {
+        progress.emplace(texts_.order ? "sorting" : "grouping", 0);
+        is_read = true;
+      }
+      progress->update(rows,
+                       written == 0 ? fmt::format("{} rows read", rows) : fmt::format("{} rows", written));
+    }
+  }
+
+  hs_query* const query_;
+  const QueryTexts& texts_;
+  std::atomic<uint64_t> written_{0};
+  Mutex mutex_;
+  Condition changed_;
+  bool is_over_ HAILSTONE_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
 class Scanner {
  public:
   explicit Scanner(ScanOptions options) : options_(std::move(options)) {}
@@ -52,8 +99,6 @@ class Scanner {
     HAILSTONE_TRY(session_.open_to_read(options_.database));
     HAILSTONE_TRY(session_.begin());
     const Status scanned = scan();
-    scan_.reset();
-    table_.reset();
     const Status closed = session_.close();
     HAILSTONE_TRY(scanned);
     return closed;
@@ -62,81 +107,50 @@ class Scanner {
  private:
   Status scan() {
     hs_transaction* const transaction = session_.transaction();
-    hs_table* table = nullptr;
-    HAILSTONE_TRY(checked(hs_table_open(transaction, options_.table.c_str(), &table), transaction));
-    table_.reset(table);
-    for (size_t i = 0; i < hs_table_columns(table); ++i) {
-      const char* name = nullptr;
-      hs_type type{};
-      hs_table_column(table, i, &name, &type, nullptr);
-      all_.push_back({name, type});
-    }
-    hs_scan* opened = nullptr;
-    HAILSTONE_TRY(checked(hs_scan_open(transaction, table, &opened), transaction));
-    scan_.reset(opened);
-    if (!options_.condition.empty()) {
-      const auto type_of = [&](const std::string& name) -> std::optional<hs_type> {
-        const auto found = std::ranges::find(all_, name, &OutputColumn::name);
-        return found == all_.end() ? std::nullopt : std::optional(found->type);
-      };
-      HAILSTONE_ASSIGN(const OwnedPredicate condition, parse_condition(options_.condition, type_of));
-      HAILSTONE_TRY(checked(hs_scan_filter(opened, condition.get()), opened));
-    }
-    HAILSTONE_TRY(checked(hs_scan_threads(opened, options_.threads), opened));
-    return options_.count ? count() : write_rows();
-  }
-
-  Status count() {
-    uint64_t rows = 0;
-    HAILSTONE_TRY(checked(hs_scan_count(scan_.get(), &rows), scan_.get()));
-    HAILSTONE_ASSIGN(const auto file, OutputFile::create(options_.output));
-    HAILSTONE_TRY(file->write(fmt::format("{}\n", rows)));
+    hs_table* opened = nullptr;
+    HAILSTONE_TRY(checked(hs_table_open(transaction, options_.table.c_str(), &opened), transaction));
+    const OwnedTable table(opened);
+    HAILSTONE_ASSIGN(const OwnedQuery query, make_query(transaction, opened, options_.query));
+    HAILSTONE_ASSIGN(const auto file, OutputFile::create(options_.output, session_.stop()));
+    Released<ArrowArrayStream> stream;
+    HAILSTONE_TRY(checked(hs_query_stream(query.get(), &stream.structure), query.get()));
+    HAILSTONE_TRY(write_rows(query.get(), stream.structure, *file));
     return file->finish();
   }
 
-  Status write_rows() {
-    hs_scan* const scan = scan_.get();
-    std::vector<OutputColumn> columns;
-    for (const std::string& name : options_.columns) {
-      HAILSTONE_TRY(checked(hs_scan_column(scan, name.c_str(), 0), scan));
-      columns.push_back(*std::ranges::find(all_, name, &OutputColumn::name));
-    }
-    if (columns.empty()) columns = all_;
-    HAILSTONE_ASSIGN(const auto file, OutputFile::create(options_.output));
+  Status write_rows(hs_query* query, ArrowArrayStream& stream, OutputFile& file) {
+    Released<ArrowSchema> schema;
+    if (stream.get_schema(&stream, &schema.structure) != 0) return failed(stream);
+    HAILSTONE_ASSIGN(std::vector<OutputColumn> columns, OutputColumn::of(schema.structure));
     RowFormatter formatter(options_.text, std::move(columns));
     std::string text;
-    formatter.append_header(text);
+    const QueryTexts& texts = options_.query;
+    if (!texts.count) formatter.append_header(text);
 
-    Released<ArrowArrayStream> stream;
-    HAILSTONE_TRY(checked(hs_scan_stream(scan, &stream.structure), scan));
-    uint64_t estimate = 0;
-    hs_table_size(table_.get(), &estimate, nullptr);
+    std::optional<QueryProgress> progress;
+    if (isatty(STDERR_FILENO) != 0) progress.emplace(query, texts);
     // A bar between rows on the same terminal would be in their way.
-    const bool quiet = options_.output == "-" && isatty(STDOUT_FILENO) != 0;
-    Progress progress("scanning", options_.condition.empty() ? std::min(estimate, options_.limit) : 0);
-    uint64_t written = 0;
-    while (written < options_.limit && !file->is_closed()) {
+    const bool is_in_the_way = options_.output == "-" && isatty(STDOUT_FILENO) != 0;
+    for (uint64_t written = 0; !file.is_closed();) {
       Released<ArrowArray> array;
-      HAILSTONE_TRY(next(stream.structure, array.structure));
+      if (stream.get_next(&stream, &array.structure) != 0) return failed(stream);
       if (array.structure.release == nullptr) break;
-      const auto wanted = static_cast<int64_t>(
-          std::min<uint64_t>(options_.limit - written, static_cast<uint64_t>(array.structure.length)));
-      for (int64_t row = 0; row < wanted && !file->is_closed(); row += rows_per_write) {
+      if (is_in_the_way) progress.reset();
+      const int64_t rows = array.structure.length;
+      for (int64_t row = 0; row < rows && !file.is_closed(); row += rows_per_write) {
         if (session_.is_interrupted()) return fail(ErrorCode::Interrupted, "interrupted");
         HAILSTONE_TRY(
-            formatter.append_rows(array.structure, row, std::min(wanted, row + rows_per_write), text));
-        HAILSTONE_TRY(file->write(text));
+            formatter.append_rows(array.structure, row, std::min(rows, row + rows_per_write), text));
+        HAILSTONE_TRY(file.write(text));
         text.clear();
       }
-      written += static_cast<uint64_t>(wanted);
-      if (!quiet) progress.update(written, fmt::format("{} rows", written));
+      written += static_cast<uint64_t>(rows);
+      if (progress) progress->set_written(written);
     }
-    HAILSTONE_TRY(file->write(text));
-    return file->finish();
+    return file.write(text);
   }
 
-  Status next(ArrowArrayStream& stream, ArrowArray& array) const {
-    if (stream.get_next(&stream, &array) == 0) return {};
+  Status failed(ArrowArrayStream& stream) const {
     if (session_.is_interrupted()) return fail(ErrorCode::Interrupted, "interrupted");
     const char* const reason = stream.get_last_error(&stream);
     return fail(ErrorCode::Io, reason == nullptr ? "the scan failed" : reason);
@@ -144,9 +158,6 @@ class Scanner {
 
   const ScanOptions options_;
   Session session_;
-  OwnedTable table_;
-  std::unique_ptr<hs_scan, ScanCloser> scan_;
-  std::vector<OutputColumn> all_;
 };
 
 /// Names that promise something else than is written.
@@ -179,20 +190,37 @@ Status check_output(const ScanOptions& options) {
 
 void add_scan_command(Arguments& root, Ending& ending) {
   Arguments command =
-      root.add_subcommand("scan", "write a table's rows, or those of a condition, as CSV, TSV or JSON lines");
+      root.add_subcommand("scan", "write a table's rows, or groups of them, as CSV, TSV or JSON lines");
   const auto options = std::make_shared<ScanOptions>();
   const auto header = std::make_shared<bool>(false);
+  const auto limit = std::make_shared<uint64_t>(0);
   const auto null_text = std::make_shared<std::string>();
   const auto delimiter = std::make_shared<std::string>(",");
   add_database_arguments(command, options->database, /*or_server=*/true);
   command.add("TABLE", options->table, "the table, as group/table").required();
-  command.add("--columns", options->columns, "columns, in this order; default: all").comma_list();
-  command.add("--where", options->condition,
-              "condition: \"price >= 9.5 AND maker = 'Ada'\", with AND OR NOT, = != < <= > >=, IN, BETWEEN, "
-              "LIKE, IS NULL; default: none");
-  command.add("--limit", options->limit, "so many rows at most; default: all").not_negative();
-  command.add_flag("--count", options->count, "print the number of rows instead of the rows");
-  command.add("--threads", options->threads, "threads that count").show_default().between(1, 64);
+  const auto add_text = [&](const char* name, std::optional<std::string>& to, const char* description) {
+    command.add(
+        name, [&to](const std::string& text) { to = text; }, description);
+  };
+  add_text("--columns", options->query.columns,
+           "columns and expressions, in this order: \"id, price * n AS sum\"; default: all");
+  add_text(
+      "--where", options->query.condition,
+      "condition: \"price >= 9.5 AND maker = 'Ada'\", with AND OR NOT, = <> < <= > >=, IN, BETWEEN, LIKE, "
+      "IS NULL; default: none");
+  add_text("--group-by", options->query.keys,
+           "a row for each group of rows that are equal in these: \"maker, YEAR(sold) AS year\"");
+  add_text(
+      "--agg", options->query.aggregates,
+      "what is told of each group, or of all rows: \"COUNT(*) AS n, SUM(price * n) AS total\", with COUNT, "
+      "SUM, AVG, MIN, MAX");
+  add_text("--order-by", options->query.order, "the order of the rows: \"total DESC, maker\"; default: none");
+  command.add("--limit", *limit, "so many rows at most, the first ones of the order; default: all")
+      .not_negative();
+  command.add_flag("--count", options->query.count, "print the number of rows instead of the rows");
+  command.add("--threads", options->query.threads, "threads that filter, group and sort")
+      .show_default()
+      .between(1, 64);
   command
       .add("--output", options->output,
            "file to write, which is there when it is complete; - is the "
@@ -207,7 +235,8 @@ void add_scan_command(Arguments& root, Ending& ending) {
       .show_default()
       .check(check_delimiter);
   command.add("--null", *null_text, "CSV, TSV: what NULL is written as; default: nothing in CSV, \\N in TSV");
-  command.run([command, options, header, null_text, delimiter, &ending] {
+  command.run([command, options, header, limit, null_text, delimiter, &ending] {
+    if (command.given("--limit")) options->query.limit = *limit;
     const auto format =
         options->format.empty() ? format_of_path(options->output) : format_of_name(options->format);
     options->text.format = format.value_or(TextFormat::Csv);
@@ -216,9 +245,7 @@ void add_scan_command(Arguments& root, Ending& ending) {
     if (command.given("--null")) options->text.null_text = *null_text;
     Status status = check_text_options(options->text);
     if (status) status = check_output(*options);
-    if (status && options->count && (!options->columns.empty() || command.given("--limit"))) {
-      status = fail(ErrorCode::InvalidArgument, "--count goes with --where, not with --columns or --limit");
-    }
+    if (status) status = check_texts(options->query);
     if (status) status = Scanner(*options).run();
     ending.exit_code = finished("scan", status);
   });

@@ -54,14 +54,21 @@ SignalWatch::SignalWatch(std::function<void()> arrived, std::function<void()> hu
   const sigset_t signals = watched_signals();
   signal_descriptor_ = signalfd(-1, &signals, SFD_CLOEXEC);
   arrived_descriptor_ = eventfd(0, EFD_CLOEXEC);
+  ending_descriptor_ = eventfd(0, EFD_CLOEXEC);
   // Without a descriptor a signal ends the process, which is safe, too.
   if (signal_descriptor_ >= 0) pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   // The reader of the output may close its end: the write fails then, and the command looks at that.
   (void)signal(SIGPIPE, SIG_IGN);
+  // So may a file reach the size that the user's limits permit.
+  (void)signal(SIGXFSZ, SIG_IGN);
   thread_ = std::thread([this, arrived = std::move(arrived), hung_up = std::move(hung_up)] {
     while (!ending_.load(std::memory_order_relaxed)) {
-      pollfd waits = {.fd = signal_descriptor_, .events = POLLIN, .revents = 0};
-      if (poll(&waits, 1, 50) <= 0) continue;
+      pollfd waits[] = {{.fd = signal_descriptor_, .events = POLLIN, .revents = 0},
+                        {.fd = ending_descriptor_, .events = POLLIN, .revents = 0}};
+      // Without the descriptor of the end that has to be looked for.
+      constexpr int look_interval = 50;
+      if (poll(waits, 2, ending_descriptor_ >= 0 ? -1 : look_interval) <= 0 || waits[0].revents == 0)
+        continue;
       signalfd_siginfo taken{};
       if (hung_up) {
         (void)!read(signal_descriptor_, &taken, sizeof taken);
@@ -83,7 +90,10 @@ SignalWatch::SignalWatch(std::function<void()> arrived, std::function<void()> hu
 
 SignalWatch::~SignalWatch() {
   ending_.store(true);
+  const uint64_t one = 1;
+  (void)!write(ending_descriptor_, &one, sizeof one);
   thread_.join();
+  if (ending_descriptor_ >= 0) ::close(ending_descriptor_);
   if (signal_descriptor_ >= 0) ::close(signal_descriptor_);
   if (arrived_descriptor_ >= 0) ::close(arrived_descriptor_);
 }

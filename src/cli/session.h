@@ -58,6 +58,7 @@ class SignalWatch {
   std::atomic<bool> ending_{false};
   int signal_descriptor_ = -1;
   int arrived_descriptor_ = -1;
+  int ending_descriptor_ = -1;  // readable once ending_ holds
   std::thread thread_;
 };
 
