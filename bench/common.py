@@ -18,6 +18,13 @@ def timed(action):
     return time.perf_counter() - start, value
 
 
+def measured(action):
+    """(seconds, seconds of this process's processors, value)"""
+    processor = time.process_time()
+    seconds, value = timed(action)
+    return seconds, time.process_time() - processor, value
+
+
 def warm_time(action, repeats):
     """Median seconds of `repeats` runs after one that warms; what takes long runs only once. Also the value."""
     seconds, value = timed(action)

@@ -52,6 +52,12 @@ class Worker:
         asked = f"COPY ({query}) TO '/dev/null' (format csv)" if to_client else query
         return common.timed(lambda: self._connection.execute(asked).fetchall())
 
+    def measured(self, schema, query, threads):
+        """(seconds, seconds of the processor, rows)"""
+        self._use(schema)
+        self._connection.execute(f"SET threads = {threads}")
+        return common.measured(lambda: self._connection.execute(query).fetchall())
+
     def _use(self, schema):
         # draws.py's functions are in main.
         self._connection.execute(f"SET search_path = '{schema},main'")

@@ -1,4 +1,4 @@
-"""DuckDB and ClickHouse in processes and Python environments of their own: an environment is made, a process asked."""
+"""DuckDB, ClickHouse and polars in processes and Python environments of their own: an environment is made, a process asked."""
 
 import os
 import pickle
@@ -45,6 +45,10 @@ def install_duckdb():
 def install_clickhouse():
     """chDB is ClickHouse as a library."""
     return install("ClickHouse", "chdb")
+
+
+def install_polars():
+    return install("polars", "polars")
 
 
 def install_tpchgen():
@@ -98,6 +102,10 @@ def duckdb():
 
 def clickhouse():
     return Peer("ClickHouse", "clickhouse_worker.py")
+
+
+def polars():
+    return Peer("polars", "polars_worker.py")
 
 
 def tpcds():
