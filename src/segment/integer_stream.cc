@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "segment/bit_packing.h"
 #include "segment/geometry.h"
@@ -92,19 +93,41 @@ void PackedNumbers::decode(uint32_t first, uint32_t count, Number* to) const {
   }
 }
 
+namespace {
+
+/// Of a unit's numbers those of the rows. Where few rows are left out, most of them come side by side.
+template <typename Number>
+void keep_rows(const Number* numbers, std::span<const uint16_t> rows, Number* to) {
+  constexpr size_t together = 8;
+  size_t i = 0;
+  for (; i + together <= rows.size(); i += together) {
+    if (rows[i + together - 1] - rows[i] == together - 1) {
+      std::memcpy(to + i, numbers + rows[i] % packing_unit, together * sizeof(Number));
+    } else {
+      for (size_t k = i; k < i + together; ++k) to[k] = numbers[rows[k] % packing_unit];
+    }
+  }
+  for (; i < rows.size(); ++i) to[i] = numbers[rows[i] % packing_unit];
+}
+
+}  // namespace
+
 template <typename Number>
 void PackedNumbers::gather(std::span<const uint16_t> rows, Number* to) const {
+  constexpr size_t few = 48;  // of a unit, so that it is not decoded for them
   for (size_t i = 0; i < rows.size();) {
     const uint32_t unit = rows[i] / packing_unit;
-    size_t end = i + 1;
-    while (end < rows.size() && rows[end] / packing_unit == unit) ++end;
-    if (end - i > 48) {
-      Number numbers[packing_unit];
-      decode_unit(unit, rows[i] % packing_unit, rows[end - 1] % packing_unit + 1, numbers);
-      for (; i < end; ++i) to[i] = numbers[rows[i] % packing_unit];
-    } else {
-      for (; i < end; ++i) to[i] = static_cast<Number>(at(rows[i]));
+    if (rows.size() - i <= few || rows[i + few] / packing_unit != unit) {
+      for (; i < rows.size() && rows[i] / packing_unit == unit; ++i) to[i] = static_cast<Number>(at(rows[i]));
+      continue;
     }
+    const auto behind = std::lower_bound(rows.begin() + static_cast<ptrdiff_t>(i + few), rows.end(),
+                                         (unit + 1) * packing_unit);
+    const auto end = static_cast<size_t>(behind - rows.begin());
+    Number numbers[packing_unit];
+    decode_unit(unit, rows[i] % packing_unit, rows[end - 1] % packing_unit + 1, numbers);
+    keep_rows(numbers, rows.subspan(i, end - i), to + i);
+    i = end;
   }
 }
 
