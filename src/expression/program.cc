@@ -1,6 +1,7 @@
 #include "expression/program.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -22,12 +23,35 @@ bool same(const Node& left, const Node& right) {
          left.text == right.text && left.of_column == right.of_column && left.predicate == right.predicate;
 }
 
+bool is_comparison(const Expression& expression) {
+  constexpr std::array comparisons{Function::Equal,      Function::NotEqual, Function::Less,
+                                   Function::LessEqual,  Function::Greater,  Function::GreaterEqual,
+                                   Function::SameOrNull, Function::Between};
+  return expression->kind == Expression::Kind::Call &&
+         std::ranges::find(comparisons, expression->function) != comparisons.end();
+}
+
+/// What a program computes a call of. Columns that are compared by one AscendingFunction are compared as they
+/// are stored: in the calendar that is the same, and joins compare them so, too.
+std::vector<Expression> operands_of(const Expression& expression) {
+  const std::vector<Expression>& arguments = expression->arguments;
+  if (!is_comparison(expression)) return arguments;
+  const ColumnFunction* const function = arguments.front()->of_column.get();
+  const bool is_ascending = dynamic_cast<const AscendingFunction*>(function) != nullptr;
+  const auto is_of_it = [&](const Expression& argument) { return argument->of_column.get() == function; };
+  if (!is_ascending || !std::ranges::all_of(arguments, is_of_it)) return arguments;
+  std::vector<Expression> stored;
+  for (const Expression& argument : arguments)
+    stored.push_back(Expression::column(argument->position, argument->column));
+  return stored;
+}
+
 }  // namespace
 
 Program::Register Program::add(const Expression& expression) {
   if (const auto known = known_.find(&*expression); known != known_.end()) return known->second.number;
   Instruction instruction{.of = expression, .inputs = {}};
-  for (const Expression& argument : expression->arguments) instruction.inputs.push_back(add(argument));
+  for (const Expression& operand : operands_of(expression)) instruction.inputs.push_back(add(operand));
   const auto found = std::ranges::find_if(instructions_, [&](const Instruction& other) {
     return instruction.inputs == other.inputs && same(*expression, *other.of);
   });

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "expression/evaluator.h"
 #include "expression/moment.h"
 #include "expression/stored_values.h"
 #include "schema/row_codec.h"
@@ -79,6 +82,57 @@ TEST(StoredDaysTest, BesideTheCalendarTheyAreItsEnds) {
                                                                .second = 59,
                                                                .microsecond = 999'999})}}) {
     EXPECT_EQ(moment_of_microseconds()->of(Value::of(order_signed(number, 8))), moment) << number;
+  }
+}
+
+/// What a program makes of a call of one row's columns.
+int64_t evaluate(Function function, std::span<const std::shared_ptr<const ColumnFunction>> of,
+                 std::span<const uint64_t> stored) {
+  std::vector<Expression> arguments;
+  std::vector<ColumnVector> vectors(stored.size());
+  std::vector<const ColumnVector*> columns;
+  for (size_t i = 0; i < stored.size(); ++i) {
+    vectors[i].integers = {stored[i]};
+    vectors[i].nulls = {0};
+    columns.push_back(&vectors[i]);
+    const unsigned width = of[i] == moment_of_days() ? 4 : 8;
+    arguments.push_back(Expression::of_column(
+        static_cast<uint16_t>(i), {.integer = true, .type = Type::Signed, .width = width}, of[i]));
+  }
+  const auto program = std::make_shared<Program>();
+  const auto result = program->add(Expression::call(function, arguments));
+  Evaluator evaluator(program);
+  evaluator.run({.rows = 1, .columns = columns});
+  return evaluator.result(result).integers[0];
+}
+
+TEST(StoredDaysTest, AreComparedAsTheyAreStored) {
+  const std::vector<int64_t> days{-2'147'483'648, -719'163, -719'162, -1, 0, 1, 2'932'896, 2'932'897};
+  const std::vector of(3, moment_of_days());
+  for (const int64_t one : days) {
+    for (const int64_t other : days) {
+      const std::array stored{order_signed(one, 4), order_signed(other, 4)};
+      EXPECT_EQ(evaluate(Function::Equal, of, stored), one == other);
+      EXPECT_EQ(evaluate(Function::SameOrNull, of, stored), one == other);
+      EXPECT_EQ(evaluate(Function::NotEqual, of, stored), one != other);
+      EXPECT_EQ(evaluate(Function::Less, of, stored), one < other);
+      EXPECT_EQ(evaluate(Function::LessEqual, of, stored), one <= other);
+      EXPECT_EQ(evaluate(Function::Greater, of, stored), one > other);
+      EXPECT_EQ(evaluate(Function::GreaterEqual, of, stored), one >= other);
+      const std::array three{order_signed(int64_t{0}, 4), stored[0], stored[1]};
+      EXPECT_EQ(evaluate(Function::Between, of, three), one <= 0 && 0 <= other);
+    }
+  }
+}
+
+TEST(StoredDaysTest, AreComparedWithMicrosecondsAsMoments) {
+  const std::array of{moment_of_days(), moment_of_microseconds()};
+  for (const int64_t day : {-719'162, -1, 0, 1, 2'932'896}) {
+    for (const int64_t late : {-1, 0, 1}) {
+      const std::array stored{order_signed(day, 4), order_signed(day * microseconds_of_day + late, 8)};
+      EXPECT_EQ(evaluate(Function::Less, of, stored), late > 0) << day;
+      EXPECT_EQ(evaluate(Function::Equal, of, stored), late == 0) << day;
+    }
   }
 }
 
