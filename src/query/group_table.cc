@@ -37,6 +37,12 @@ ByteView bytes_of(const ColumnVector& vector, uint32_t row) {
 
 bool is_of_bits(Kind kind) { return kind >= Kind::BitAnd; }
 
+/// Sums of numbers of 64 bits, all of them.
+bool sums_numbers(const GroupingPlan::Item& item) {
+  return item.wanted.kind == Kind::Sum && !item.wanted.distinct && item.column.integer &&
+         !is_real(item.column);
+}
+
 template <typename T>
 size_t memory_of(const T& array) {
   return array.capacity() * sizeof(typename T::value_type);
@@ -64,6 +70,8 @@ GroupTable::GroupTable(const GroupingPlan& plan)
     if (!item.column.integer) states_[i].values = std::make_unique<ValueSet>(*item.column.collation);
   }
   adds_codes_ = can_add_codes();
+  // What it takes to sort the rows, two sums save.
+  sums_many_numbers_ = !columns_.empty() && std::ranges::count_if(plan.aggregates, sums_numbers) >= 2;
   lay_out_records();
   key_.resize(stride_);
   begin();
@@ -466,8 +474,12 @@ void GroupTable::add(const RowBatch& batch, Apart apart) {
     find_groups(batch);
   }
   make_states();
+  sorts_rows_ = sums_many_numbers_ && end_ <= RowsByGroup::most_groups;
+  if (sorts_rows_) by_group_.sort({groups_.data(), batch.rows}, end_);
   if (counts_rows_ && columns_.empty()) {
     rows_of_[1] += batch.rows;
+  } else if (counts_rows_ && sorts_rows_) {
+    by_group_.count(rows_of_.data());
   } else if (counts_rows_) {
     uint64_t* const counts = rows_of_.data();
     const uint32_t* const groups = groups_.data();
@@ -495,9 +507,8 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   State& state = states_[aggregate];
   const uint32_t* groups = groups_.data();
   const bool any_huge = item.column.may_be_huge && !vector.bytes.empty();
-  const bool is_one_sum = columns_.empty() && !item.wanted.distinct && item.wanted.kind == Kind::Sum &&
-                          !state.sums.empty() && item.column.integer;
-  if (vector.any_nulls && (!is_one_sum || any_huge)) {
+  const bool sums_at_once = (columns_.empty() || sorts_rows_) && sums_numbers(item);
+  if (vector.any_nulls && (!sums_at_once || any_huge)) {
     counted_.resize(rows);
     for (uint32_t row = 0; row < rows; ++row) counted_[row] = vector.nulls[row] != 0 ? 0 : groups[row];
     groups = counted_.data();
@@ -514,19 +525,24 @@ void GroupTable::add_values(size_t aggregate, const ColumnVector& vector, uint32
   if (item.wanted.kind == Kind::Values) return;
   if (!state.texts.empty()) return add_texts(aggregate, vector, groups, rows);
   if (any_huge) add_huge_numbers(state, vector, groups, rows);
-  if (is_one_sum) {
-    const uint64_t* numbers = vector.integers.data();
-    if (vector.any_nulls) {
-      values_.resize(rows);
-      uint64_t* const known = values_.data();
-      const uint8_t* const nulls = vector.nulls.data();
-      for (uint32_t row = 0; row < rows; ++row) known[row] = numbers[row] & (uint64_t{nulls[row] != 0} - 1);
-      numbers = known;
-    }
-    state.sums[1] += sum_of({numbers, rows});
+  if (!sums_at_once) return add_numbers(aggregate, vector, groups, rows);
+  const uint64_t* const numbers = numbers_or_zeros(vector, rows);
+  if (sorts_rows_) {
+    by_group_.add(numbers, state.sums.data());
   } else {
-    add_numbers(aggregate, vector, groups, rows);
+    state.sums[1] += sum_of({numbers, rows});
   }
+}
+
+/// NULLs are zeros.
+const uint64_t* GroupTable::numbers_or_zeros(const ColumnVector& vector, uint32_t rows) {
+  const uint64_t* const numbers = vector.integers.data();
+  if (!vector.any_nulls) return numbers;
+  values_.resize(rows);
+  uint64_t* const known = values_.data();
+  const uint8_t* const nulls = vector.nulls.data();
+  for (uint32_t row = 0; row < rows; ++row) known[row] = numbers[row] & (uint64_t{nulls[row] != 0} - 1);
+  return known;
 }
 
 void GroupTable::leave_new_values(size_t aggregate, const ColumnVector& vector, uint32_t rows, bool apart) {

@@ -33,6 +33,7 @@
 #include "query/exact_spread.h"
 #include "query/exact_sum.h"
 #include "query/hashed_records.h"
+#include "query/rows_by_group.h"
 #include "query/value_order.h"
 #include "query/value_set.h"
 #include "table/scan.h"
@@ -286,6 +287,7 @@ class GroupTable {
   void add_texts(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void add_texts_by_rank(size_t aggregate, const ColumnVector& vector, const uint32_t* groups, uint32_t rows);
   void count_nulls(State& state, const ColumnVector& vector, uint32_t rows);
+  const uint64_t* numbers_or_zeros(const ColumnVector& vector, uint32_t rows);
   void forget_dictionaries();
   /// Adds the texts of the best ranks.
   void settle_ranks(size_t aggregate);
@@ -364,6 +366,9 @@ class GroupTable {
   std::vector<uint32_t> by_tuple_;
   std::vector<uint32_t> tuples_;  // of the batch's rows
   bool of_rows_ = false;          // each group is that of one row
+  // Of few groups and many sums: the batch's rows.
+  bool sums_many_numbers_ = false, sorts_rows_ = false;
+  RowsByGroup by_group_;
   // Records: of RecordKind::Groups and Rows; whether they have a tail.
   Layout wholes_, rows_;
   size_t pair_bytes_ = 0;
@@ -378,7 +383,7 @@ class GroupTable {
   std::vector<uint64_t> new_hashes_;
   std::vector<ByteView> new_values_;
   std::vector<uint32_t> new_numbers_;
-  std::vector<uint64_t> values_;   // of the batch's rows, for distinct ones
+  std::vector<uint64_t> values_;   // of the batch's rows, for distinct ones or sums
   std::vector<uint32_t> groups_;   // of the batch's rows
   std::vector<uint32_t> counted_;  // the same, but 0 for NULLs
 };
