@@ -294,9 +294,16 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
   const KeyColumn& column = columns_.front();
   new_rows_.clear();
   new_hashes_.clear();
+  bool any_like_before = false;
   for (uint32_t row = 0; row < rows; ++row) {
     const bool null = vector.is_null(row);
     if (!null && groups[row] != unknown_group) continue;
+    // In rows that have an order, many numbers are that of the row before.
+    if (row != 0 && null == vector.is_null(row - 1) && (null || numbers[row] == numbers[row - 1])) {
+      groups[row] = unknown_group;
+      any_like_before = true;
+      continue;
+    }
     new_rows_.push_back(row);
     new_hashes_.push_back(null ? null_hash : mix_bits(column.zeros.one(numbers[row])));
   }
@@ -310,6 +317,10 @@ void GroupTable::find_groups_of_numbers(const ColumnVector& vector, uint32_t row
     groups[row] = likely != 0 && has_key(likely, key_) ? likely : group_of_key(new_hashes_[i]);
     if (const uint64_t place = numbers[row] - direct_first_; !null && place < direct_.size())
       direct_[place] = groups[row];
+  }
+  if (!any_like_before) return;
+  for (uint32_t row = 1; row < rows; ++row) {
+    if (groups[row] == unknown_group) groups[row] = groups[row - 1];
   }
 }
 
@@ -438,15 +449,24 @@ GroupTable::Tuples GroupTable::find_groups_of_tuples(const RowBatch& batch) {
     by_tuple_.assign(places, unknown_group);
   }
   tuples_.assign(batch.rows, 0);
+  uint32_t* const tuples = tuples_.data();
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const auto codes = static_cast<uint32_t>(vector(i).dictionary->size());
+    const auto size = static_cast<uint32_t>(vector(i).dictionary->size());
+    const uint32_t* const codes = vector(i).codes.data();
+    if (!vector(i).any_nulls) {
+      for (uint32_t row = 0; row < batch.rows; ++row) tuples[row] = tuples[row] * (size + 1) + codes[row];
+      continue;
+    }
+    const uint8_t* const nulls = vector(i).nulls.data();
     for (uint32_t row = 0; row < batch.rows; ++row)
-      tuples_[row] = tuples_[row] * (codes + 1) + (vector(i).is_null(row) ? codes : vector(i).codes[row]);
+      tuples[row] = tuples[row] * (size + 1) + (nulls[row] != 0 ? size : codes[row]);
   }
+  const uint32_t* const by_tuple = by_tuple_.data();
+  uint32_t* const groups = groups_.data();
   bool all_known = true;
   for (uint32_t row = 0; row < batch.rows; ++row) {
-    groups_[row] = by_tuple_[tuples_[row]];
-    all_known &= groups_[row] != unknown_group;
+    groups[row] = by_tuple[tuples[row]];
+    all_known &= groups[row] != unknown_group;
   }
   return all_known ? Tuples::All : Tuples::Some;
 }

@@ -118,7 +118,9 @@ void PackedNumbers::gather(std::span<const uint16_t> rows, Number* to) const {
   for (size_t i = 0; i < rows.size();) {
     const uint32_t unit = rows[i] / packing_unit;
     if (rows.size() - i <= few || rows[i + few] / packing_unit != unit) {
-      for (; i < rows.size() && rows[i] / packing_unit == unit; ++i) to[i] = static_cast<Number>(at(rows[i]));
+      size_t end = i + 1;
+      while (end < rows.size() && rows[end] / packing_unit == unit) ++end;
+      for (; i < end; ++i) to[i] = static_cast<Number>(at(rows[i]));
       continue;
     }
     const auto behind = std::lower_bound(rows.begin() + static_cast<ptrdiff_t>(i + few), rows.end(),
