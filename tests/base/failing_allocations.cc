@@ -1,5 +1,6 @@
 #include "base/failing_allocations.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -16,7 +17,8 @@ namespace {
 
 enum class Where : uint8_t { Nowhere, Inside, InsideMalloc, Others };
 std::atomic<Where> armed{Where::Nowhere};
-std::atomic<int64_t> until{0};  // allocations that succeed before
+std::atomic<int64_t> first{0};  // allocations that succeed before
+std::atomic<int64_t> until{0};  // those of them to come
 std::atomic<int64_t> failing{0};
 std::atomic<uint64_t> failed{0};
 std::atomic<uint64_t> state{0};
@@ -58,6 +60,7 @@ thread_local bool is_arming = false;
 bool FailingAllocations::possible() { return HAILSTONE_OWN_NEW == 1; }
 
 void FailingAllocations::arm(uint64_t nth, uint64_t in_a_row) {
+  first.store(static_cast<int64_t>(nth));
   until.store(static_cast<int64_t>(nth));
   failing.store(static_cast<int64_t>(in_a_row));
   failed.store(0);
@@ -81,6 +84,10 @@ uint64_t FailingAllocations::disarm() {
   armed.store(Where::Nowhere);
   is_arming = false;
   return failed.load();
+}
+
+uint64_t FailingAllocations::met() {
+  return static_cast<uint64_t>(first.load() - std::max<int64_t>(0, until.load()));
 }
 
 FailingAllocations::Inside::Inside() { ++inside; }

@@ -23,6 +23,8 @@ class FailingAllocations {
   static void arm_others(uint32_t one_in, uint64_t seed);
   /// How many have failed since arm().
   static uint64_t disarm();
+  /// How many of those that arm() is for there were since, if no more than that `nth`.
+  static uint64_t met();
 
   /// Runs `work`, whose allocations may fail.
   template <typename Work>

@@ -1,13 +1,16 @@
 #include "plan/plan_tables.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
+#include "base/guard.h"
 #include "base/mutex.h"
+#include "query/query_memory.h"
 #include "table/bulk_load.h"
-#include "table/helpers.h"
 
 namespace hailstone::plan {
 
@@ -38,31 +41,16 @@ ScanColumn stored_of(const hailstone::Column& column) {
 
 }  // namespace
 
-/// What reads no table.
-class PlanTables::Host final : public QueryHost {
- public:
-  explicit Host(TestHost& tables) : tables_(tables) {}
-  Status check_interruption() const override { return {}; }
-  Status check_interruption_seen() const override { return {}; }
-  void run_with_helpers(unsigned threads, const std::function<void(unsigned part)>& work) const override {
-    hailstone::run_with_helpers(tables_, threads, work, [] {});
-  }
-  MemoryBudget& budget() const override { return tables_.budget(); }
-  SpillSpace& spill_space() const override { return tables_.spill_space(); }
-
- private:
-  TestHost& tables_;
-};
-
-PlanTables::PlanTables(uint64_t seed, bool few) : random_(seed), host_(std::make_unique<Host>(tables_host)) {
+PlanTables::PlanTables(uint64_t seed, bool few) : random_(seed) {
   tables_host.background = true;
   make("few", 1, 5);
   make("some", 2, 20);
   make("wide", 3, few ? 40 : 3000);
   reader_ = tables_host.transactions().begin(Isolation::RepeatableRead);
+  host_.emplace(tables_host, *reader_, nullptr);
+  tables_host.cache().evict(tables_host.budget().used());
+  memory_of_tables_ = tables_host.budget().used();
 }
-
-PlanTables::~PlanTables() = default;
 
 void PlanTables::make(const std::string& name, TableId id, int64_t rows) {
   Made& made = made_.emplace_back();
@@ -118,9 +106,12 @@ Result<const TableDefinition*> PlanTables::definition(std::string_view table) {
 Result<Scans> PlanTables::scan(std::string_view table, std::shared_ptr<const Predicate> predicate,
                                std::vector<uint16_t> columns) {
   std::vector<bool> as_codes(columns.size(), true);
-  return Scans(std::make_unique<hailstone::Scan>(find(table).table, *reader_, ReadLock::None,
-                                                 std::move(predicate), std::move(columns),
-                                                 std::move(as_codes)));
+  Scans scans(std::make_unique<hailstone::Scan>(find(table).table, *reader_, ReadLock::None,
+                                                std::move(predicate), std::move(columns),
+                                                std::move(as_codes)));
+  if (memory_ != nullptr) scans.take_memory_from(memory_);
+  HAILSTONE_TRY(scans.begin());
+  return scans;
 }
 
 StoredStatistics PlanTables::statistics() {
@@ -154,11 +145,29 @@ std::vector<DatumRow> PlanTables::rows(const std::string& table, const std::vect
   return rows;
 }
 
-Result<Relation> PlanTables::answer(const Plan& plan, unsigned threads, bool pulled) {
-  HAILSTONE_ASSIGN(const auto query, Query::make(plan, *this, threads));
+Result<Relation> PlanTables::answer(const Plan& plan, const Way& way, const EachBatch& each) {
+  MemoryBudget& budget = tables_host.budget();
+  budget.set_limit(way.memory);
+  // The server's setting is there before a query begins, that of hs_query_memory() is the query's own.
+  budget.set_query_limit(way.limit_is_own ? 0 : way.query_limit);
+  auto answer = guarded([&] {
+    memory_ = std::make_shared<MemoryBudget>(budget, floor_of_query(budget));
+    if (way.limit_is_own) memory_->set_query_limit(way.query_limit);
+    host_.emplace(tables_host, *reader_, memory_);
+    return rows_of(plan, way, each);
+  });
+  memory_left_ = memory_ == nullptr ? 0 : memory_->used();
+  host_.emplace(tables_host, *reader_, nullptr);
+  memory_.reset();
+  return answer;
+}
+
+Result<Relation> PlanTables::rows_of(const Plan& plan, const Way& way, const EachBatch& each) {
+  HAILSTONE_ASSIGN(const auto query, Query::make(plan, *this, way.threads));
   Relation answer;
   for (const Column& column : query->columns()) answer.columns.push_back(column.id);
-  const auto take = [&](const RowBatch& batch) {
+  const auto take = [&](const RowBatch& batch) -> Status {
+    if (each) HAILSTONE_TRY(each());
     EXPECT_EQ(batch.columns.size(), answer.columns.size());
     EXPECT_GT(batch.rows, 0);
     for (uint32_t row = 0; row < batch.rows; ++row) {
@@ -166,21 +175,38 @@ Result<Relation> PlanTables::answer(const Plan& plan, unsigned threads, bool pul
       for (size_t i = 0; i < batch.columns.size(); ++i)
         values.push_back(datum_of(batch.columns[i]->value(row), query->columns()[i].stored));
     }
+    return {};
   };
-  if (!pulled) {
+  if (!way.pulled) {
     Mutex mutex;
     HAILSTONE_TRY(query->each_batch([&](unsigned, const RowBatch& batch) -> Status {
       const MutexLock guard(mutex);
-      take(batch);
-      return {};
+      return take(batch);
     }));
     return answer;
   }
   for (;;) {
     HAILSTONE_ASSIGN(const RowBatch* const batch, query->next());
     if (batch == nullptr) return answer;
-    take(*batch);
+    HAILSTONE_TRY(take(*batch));
   }
+}
+
+std::string PlanTables::left_behind() {
+  std::string left;
+  if (memory_left_ != 0) left += fmt::format("{} bytes of the query's memory are in use\n", memory_left_);
+  tables_host.join_jobs();
+  tables_host.cache().evict(tables_host.budget().used());
+  if (const size_t used = tables_host.budget().used(); used != memory_of_tables_)
+    left += fmt::format("{} bytes of memory are in use, not {}\n", used, memory_of_tables_);
+  if (const uint64_t bytes = tables_host.spill_space().bytes(); bytes != 0)
+    left += fmt::format("{} bytes are in spill files\n", bytes);
+  const std::string directory = std::filesystem::path(tables_host.segment_path(0)).parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (SpillSpace::is_spill_name(name)) left += fmt::format("file {} is there\n", name);
+  }
+  return left;
 }
 
 }  // namespace hailstone::plan

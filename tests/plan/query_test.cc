@@ -25,7 +25,7 @@ class QueryOfPlanTest : public testing::Test {
     EXPECT_EQ(query.error().message(), message);
   }
   std::string answer(const std::string& text) {
-    const auto rows = tables_.answer(parsed(text), 1);
+    const auto rows = tables_.answer(parsed(text), {});
     return rows ? to_string(*rows) : rows.error().message();
   }
   static std::string to_string(const Relation& relation) {

@@ -6,7 +6,10 @@
 #include <array>
 
 #include "expression/calls.h"
+#include "plan/join_order.h"
 #include "plan/made_plans.h"
+#include "plan/plan_statistics.h"
+#include "plan/rules/rules.h"
 #include "plan/validate.h"
 
 namespace hailstone::plan {
@@ -618,14 +621,21 @@ Plan smallest(Plan plan, const std::function<bool(const Plan&)>& goes_wrong) {
   return plan;
 }
 
-bool is_answer(const Plan& plan, const Relation& expected, const Relation& answer) {
+Plan planned_by(PlanTables& tables, const Plan& plan, const Way& way) {
+  if (!way.by_rules) return plan;
+  StoredStatistics stored = tables.statistics();
+  ArbitraryStatistics arbitrary;
+  return planned(plan, way.by_statistics ? static_cast<Statistics&>(stored) : arbitrary);
+}
+
+bool is_answer(const Plan& plan, const Way& way, const Relation& expected, const Relation& answer) {
   if (expected.columns != answer.columns) return false;
   std::vector<DatumRow> some = expected.rows, others = answer.rows;
   std::ranges::sort(some);
   std::ranges::sort(others);
   if (some != others) return false;
   const auto* const sort = as<Sort>(plan);
-  if (sort == nullptr) return true;
+  if (sort == nullptr || !way.pulled) return true;
   for (size_t row = 0; row < expected.rows.size(); ++row) {
     for (const SortKey& key : sort->order) {
       const auto place =

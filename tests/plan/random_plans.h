@@ -72,8 +72,11 @@ class RandomPlans {
 /// The smallest plan that is made of this one and still `goes_wrong`. All that are tried pass validate().
 Plan smallest(Plan plan, const std::function<bool(const Plan&)>& goes_wrong);
 
-/// Whether the answer may come of the plan: the rows are the expected ones, and in the order of a Sort that
-/// the plan ends with.
-bool is_answer(const Plan& plan, const Relation& expected, const Relation& answer);
+/// What is computed of the plan in this way.
+Plan planned_by(PlanTables& tables, const Plan& plan, const Way& way);
+
+/// Whether the answer may come of the plan: the rows are the expected ones, and, where they are pulled, in
+/// the order of a Sort that the plan ends with.
+bool is_answer(const Plan& plan, const Way& way, const Relation& expected, const Relation& answer);
 std::string to_string(const Relation& relation);
 }  // namespace hailstone::plan

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 
@@ -24,45 +22,24 @@ namespace {
 
 constexpr uint64_t most_steps = 100'000;
 
-uint64_t plans_wanted(uint64_t fallback) {
-  const char* const given = std::getenv("HAILSTONE_PLANS");
-  return given == nullptr ? fallback : std::strtoull(given, nullptr, 0);
-}
-
-struct Way {
-  unsigned threads = 1;
-  bool pulled = true;
-  size_t query_limit = 0;
-  bool by_rules = false;       // what all rules have made of the plan, with another order of its joins
-  bool by_statistics = false;  // of the tables; else this order is by chance
-};
-
 /// Joins in another order, by chance.
 constexpr Rule other_order{"join_order", [](const Plan& plan) {
                              ArbitraryStatistics statistics;
                              return order_joins(plan, statistics);
                            }};
 
-Plan planned_by(PlanTables& tables, const Plan& plan, const Way& way) {
-  if (!way.by_rules) return plan;
-  StoredStatistics stored = tables.statistics();
-  ArbitraryStatistics arbitrary;
-  return planned(plan, way.by_statistics ? static_cast<Statistics&>(stored) : arbitrary);
-}
-
 /// What is wrong with the answer; empty: nothing, or it was not compared.
 std::string difference(PlanTables& tables, const Plan& plan, const Way& way, bool& compared) {
   compared = false;
   const auto expected = tables.interpreter(most_steps).rows(plan);
   if (!expected) return {};
-  tables.tables_host.budget().set_query_limit(way.query_limit);
-  const auto answer = tables.answer(planned_by(tables, plan, way), way.threads, way.pulled);
+  const auto answer = tables.answer(planned_by(tables, plan, way), way);
   if (!answer) {
     if (answer.error().code() == ErrorCode::Unsupported) return {};
     return "the operators have an error: " + answer.error().message();
   }
   compared = true;
-  if (is_answer(way.pulled ? plan : make(Limit{}, {plan}), *expected, *answer)) return {};
+  if (is_answer(plan, way, *expected, *answer)) return {};
   return "expected:\n" + to_string(*expected) + "but the operators have:\n" + to_string(*answer);
 }
 
@@ -95,7 +72,7 @@ std::string wrong_after(PlanTables& tables, const Plan& plan, const Rule* rule, 
   const auto answer = tables.interpreter(10 * most_steps).rows(made);
   if (!answer) return {};
   compared = true;
-  if (is_answer(plan, *expected, *answer)) return {};
+  if (is_answer(plan, {}, *expected, *answer)) return {};
   return "expected:\n" + to_string(*expected) + "but there is:\n" + to_string(*answer) + to_text(made);
 }
 
@@ -184,19 +161,14 @@ TEST(RandomPlansConcurrentTest, OperatorsAndInterpreterAgree) {
       const Plan plan = plans.next();
       const Status valid = validate(plan);
       ASSERT_TRUE(valid) << valid.error().message();
-      const Way way{.threads = random() % 3 == 0 ? 3U : 1U,
-                    .pulled = random() % 4 != 0,
-                    .query_limit = std::array<size_t, 4>{0, 0, 1, size_t{1} << 16}[random() % 4],
-                    .by_rules = random() % 2 == 0,
-                    .by_statistics = random() % 2 == 0};
+      const Way way = random_way(random);
       bool is_compared = false;
       const std::string wrong = difference(tables, plan, way, is_compared);
       compared += is_compared ? 1 : 0;
       if (wrong.empty()) continue;
       const Plan least = smallest(
           plan, [&](const Plan& less) { return !difference(tables, less, way, is_compared).empty(); });
-      FAIL() << "plan " << done << " by " << way.threads << " threads, " << (way.pulled ? "pulled" : "pushed")
-             << ", limit " << way.query_limit << "\n"
+      FAIL() << "plan " << done << " by " << to_string(way) << "\n"
              << difference(tables, least, way, is_compared) << "\n"
              << to_text(least);
     }

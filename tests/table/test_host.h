@@ -32,9 +32,7 @@ class TestHost : public TableHost {
         std::make_unique<TransactionManager>(*log_, locks_, budget_, counters_, 0, 1, most_stamped_in_order);
     manager_->set_flush_log_at_commit(FlushLogAtCommit::EverySecond);
   }
-  ~TestHost() override {
-    for (Job& job : jobs_) job.thread.join();
-  }
+  ~TestHost() override { join_jobs(); }
 
   FaultFilesystem& filesystem() override { return filesystem_; }
   BlockCache& cache() override { return cache_; }
@@ -86,10 +84,17 @@ class TestHost : public TableHost {
       return true;
     });
     auto ended = std::make_shared<std::atomic<bool>>(false);
+    jobs_.reserve(jobs_.size() + 1);  // so that a thread that has begun has its place, also without memory
     jobs_.push_back({.ended = ended, .thread = std::thread([job = std::move(job), ended] {
                                        job();
                                        ended->store(true);
                                      })});
+  }
+  /// Waits until all jobs have ended.
+  void join_jobs() {
+    const std::lock_guard guard(mutex_);
+    for (Job& job : jobs_) job.thread.join();
+    jobs_.clear();
   }
   size_t segment_buffer_bytes() override { return buffer_bytes; }
   std::atomic<size_t>& bulk_loads() override { return bulk_loads_; }
