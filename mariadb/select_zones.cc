@@ -18,8 +18,6 @@ namespace hailstone {
 
 namespace {
 
-using State = NumberFunction::State;
-
 constexpr unsigned digits_of_microseconds = 6;
 
 /// Seconds since 1970 in UTC, of a day that is one. 0: the moment is not among the seconds that the server

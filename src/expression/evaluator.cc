@@ -9,7 +9,6 @@ namespace hailstone {
 
 namespace {
 
-using Kind = Expression::Kind;
 using Node = Expression::Node;
 
 /// So many bytes of text may a batch make, of results that may be long. Rows that would make more fail: the
@@ -53,7 +52,7 @@ Evaluator::Evaluator(std::shared_ptr<const Program> program, std::vector<Program
     std::ranges::fill(to.reals, node.real);
     std::ranges::fill(to.texts, ByteView(node.text));
     if (!node.huge.has_64_bits()) to.make_numbers(batch_rows, [&](uint32_t) { return node.huge; });
-    if (node.kind == Kind::Null) {
+    if (node.kind == Expression::Kind::Null) {
       to.any_nulls = true;
       std::ranges::fill(to.nulls, uint8_t{1});
     }
@@ -79,16 +78,16 @@ void Evaluator::find_by_code(const std::vector<Program::Register>& wanted) {
     const Program::Instruction& instruction = instructions[i];
     ByCode* of = nullptr;
     switch (instruction.of->kind) {
-      case Kind::Constant:
-      case Kind::Null:
+      case Expression::Kind::Constant:
+      case Expression::Kind::Null:
         is_constant[i] = true;
         break;
-      case Kind::Column:
-      case Kind::OfColumn:
-      case Kind::Matches:
+      case Expression::Kind::Column:
+      case Expression::Kind::OfColumn:
+      case Expression::Kind::Matches:
         if (!instruction.of->column.integer) of = of_position(instruction.of->position);
         break;
-      case Kind::Call: {
+      case Expression::Kind::Call: {
         bool is_of_one = true;
         for (const Register input : instruction.inputs) {
           if (is_constant[input]) continue;
@@ -112,7 +111,8 @@ void Evaluator::find_by_code(const std::vector<Program::Register>& wanted) {
   for (const auto& of : by_code_) {
     for (const Register number : of->instructions) {
       // A column's own values are looked up as quickly in the dictionary.
-      if (is_output[number] && instructions[number].of->kind != Kind::Column) of->outputs.push_back(number);
+      if (is_output[number] && instructions[number].of->kind != Expression::Kind::Column)
+        of->outputs.push_back(number);
     }
     of->values.resize(of->outputs.size());
     for (size_t i = 0; i < of->outputs.size(); ++i)
@@ -128,7 +128,7 @@ void Evaluator::run(const RowBatch& batch) {
   const auto instructions = program_->instructions();
   for (size_t i = 0; i < instructions.size(); ++i) {
     const ByCode* const of = of_instruction_[i];
-    if (of != nullptr && instructions[i].of->kind != Kind::Column &&
+    if (of != nullptr && instructions[i].of->kind != Expression::Kind::Column &&
         batch.columns[of->position]->dictionary != nullptr)
       continue;
     execute(static_cast<Register>(i), batch.columns, batch.rows, bytes_);
@@ -200,18 +200,18 @@ void Evaluator::execute(Program::Register number, Columns columns, uint32_t rows
   const Program::Instruction& instruction = program_->instructions()[number];
   const Node& node = *instruction.of;
   Computed& to = registers_[number];
-  if (node.kind != Kind::Constant) to.any_huge = false;
+  if (node.kind != Expression::Kind::Constant) to.any_huge = false;
   switch (node.kind) {
-    case Kind::Column:
+    case Expression::Kind::Column:
       return load_column(node, *columns[node.position], rows, to);
-    case Kind::OfColumn:
+    case Expression::Kind::OfColumn:
       return apply_function(node, *columns[node.position], rows, to);
-    case Kind::Matches:
+    case Expression::Kind::Matches:
       return match(node, *columns[node.position], rows, to);
-    case Kind::Constant:
-    case Kind::Null:
+    case Expression::Kind::Constant:
+    case Expression::Kind::Null:
       return;
-    case Kind::Call:
+    case Expression::Kind::Call:
       return call(instruction, rows, bytes, to);
   }
 }

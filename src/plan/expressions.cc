@@ -14,19 +14,17 @@ namespace hailstone::plan {
 
 namespace {
 
-using Kind = Expression::Kind;
-
 bool reads_column(const Expression& expression) {
-  return expression->kind == Kind::Column || expression->kind == Kind::OfColumn ||
-         expression->kind == Kind::Matches;
+  return expression->kind == Expression::Kind::Column || expression->kind == Expression::Kind::OfColumn ||
+         expression->kind == Expression::Kind::Matches;
 }
 
 /// The node of a column, of another one.
 Expression moved(const Expression& column, uint16_t position) {
   switch (column->kind) {
-    case Kind::OfColumn:
+    case Expression::Kind::OfColumn:
       return Expression::of_column(position, column->column, column->of_column).as(column.type());
-    case Kind::Matches:
+    case Expression::Kind::Matches:
       return Expression::matches(*column->predicate, position, column->column).as(column.type());
     default:
       break;
@@ -109,8 +107,8 @@ Expression replaced(const Expression& expression, const Replacement& replacement
     if (!reads_column(part)) return part;
     const auto other = replacement(part->position);
     if (!other) return part;
-    if (part->kind == Kind::Column) return other->as(part.type());
-    HAILSTONE_CHECK((*other)->kind == Kind::Column,
+    if (part->kind == Expression::Kind::Column) return other->as(part.type());
+    HAILSTONE_CHECK((*other)->kind == Expression::Kind::Column,
                     "an expression is to take the place of column {}, of which a function is asked",
                     part->position);
     return moved(part, (*other)->position);
