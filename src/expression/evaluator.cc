@@ -283,14 +283,9 @@ void Evaluator::load_column(const Node& node, const ColumnVector& vector, uint32
       for (uint32_t row = 0; row < rows; ++row) to.reals[row] = native_double(values[row]);
       return;
     case Type::Signed: {
-      const auto bias = static_cast<int64_t>(sign_of_width(node.column.width));
-      // Of eight bytes the bias is the sign, and takes itself away.
-      if (node.column.width == sizeof(uint64_t)) {
-        for (uint32_t row = 0; row < rows; ++row)
-          to.integers[row] = static_cast<int64_t>(values[row] ^ sign_of_width(sizeof(uint64_t)));
-      } else {
-        for (uint32_t row = 0; row < rows; ++row) to.integers[row] = static_cast<int64_t>(values[row]) - bias;
-      }
+      // A NULL row has any bits, so that it may wrap around.
+      const uint64_t bias = sign_of_width(node.column.width);
+      for (uint32_t row = 0; row < rows; ++row) to.integers[row] = static_cast<int64_t>(values[row] - bias);
       return;
     }
     default:

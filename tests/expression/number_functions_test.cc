@@ -205,5 +205,32 @@ TEST(NumberFunctionsTest, KnowsWhatCannotFail) {
   EXPECT_FALSE(masked.may_fail());
 }
 
+/// A NULL row has any bits, also such as no number of so few bytes has.
+TEST(ColumnsOfNumbersTest, ComeFromAllWidthsWithAnyBitsOfNull) {
+  for (const unsigned width : {1U, 2U, 3U, 4U, 8U}) {
+    const int64_t least_of_width = least >> (64 - 8 * width);
+    const std::vector<int64_t> numbers{least_of_width, -1, 0, 1, -(least_of_width + 1)};
+    ColumnVector vector;
+    for (const int64_t number : numbers) vector.integers.push_back(order_signed(number, width));
+    for (const uint64_t bits : {uint64_t{0}, uint64_t{1} << 63, ~uint64_t{0}})
+      vector.integers.push_back(bits);
+    vector.nulls = {0, 0, 0, 0, 0, 1, 1, 1};
+    vector.any_nulls = true;
+    const auto program = std::make_shared<Program>();
+    const auto result =
+        program->add(Expression::column(0, {.integer = true, .type = Type::Signed, .width = width}));
+    Evaluator evaluator(program);
+    const std::array<const ColumnVector*, 1> columns{&vector};
+    evaluator.run({.rows = 8, .columns = columns});
+    const Computed& computed = evaluator.result(result);
+    for (uint32_t row = 0; row < 8; ++row) {
+      EXPECT_EQ(computed.is_null(row), row >= numbers.size());
+      if (row < numbers.size()) {
+        EXPECT_EQ(computed.integers[row], numbers[row]) << "width " << width;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hailstone
