@@ -175,9 +175,6 @@ struct SortedEntries {
   std::span<Entry> all() const { return {reinterpret_cast<Entry*>(bytes.get()), count}; }
 };
 
-/// Does work that threads can share: on some, or on the caller's alone.
-using DoWork = std::function<Status(const PartWork& work)>;
-
 /// Sorts entries: they are divided into buckets by their heads, each of which is sorted by itself.
 class BucketSort {
  public:
@@ -187,10 +184,10 @@ class BucketSort {
         sorted_{.bytes = make_page_bytes(std::max<size_t>(entries_.size(), 1) * sizeof(Entry)),
                 .count = entries_.size()} {}
 
-  Result<SortedEntries> run(const DoWork& by) {
+  Result<SortedEntries> run(const Workers& workers) {
     const std::span<Entry> sorted = sorted_.all();
     if (from_ != 0) {
-      HAILSTONE_TRY(each(entries_.blocks.size(), by, [&](size_t number, const GoOn&) -> Status {
+      HAILSTONE_TRY(workers.each(entries_.blocks.size(), [&](size_t number, const GoOn&) -> Status {
         for (Entry& entry : entries_.blocks[number])
           entry.key = sort_record::head(sort_record::key(record_of(entry)), from_);
         return {};
@@ -204,7 +201,7 @@ class BucketSort {
     auto* of_block = reinterpret_cast<uint32_t*>(bucket_bytes.get());
     for (const PageVector<Entry>& block : entries_.blocks)
       buckets_of.push_back(std::exchange(of_block, of_block + block.size()));
-    HAILSTONE_TRY(each(entries_.blocks.size(), by, [&](size_t number, const GoOn&) -> Status {
+    HAILSTONE_TRY(workers.each(entries_.blocks.size(), [&](size_t number, const GoOn&) -> Status {
       const PageVector<Entry>& block = entries_.blocks[number];
       for (size_t i = 0; i < block.size(); ++i) {
         const size_t bucket = bucket_of(block[i]);
@@ -220,14 +217,14 @@ class BucketSort {
         at += std::exchange(places_[number * buckets + bucket], at);
       begins[bucket + 1] = at;
     }
-    HAILSTONE_TRY(each(entries_.blocks.size(), by, [&](size_t number, const GoOn&) -> Status {
+    HAILSTONE_TRY(workers.each(entries_.blocks.size(), [&](size_t number, const GoOn&) -> Status {
       const PageVector<Entry>& block = entries_.blocks[number];
       for (size_t i = 0; i < block.size(); ++i)
         sorted[places_[number * buckets + buckets_of[number][i]]++] = block[i];
       return {};
     }));
     entries_.blocks.clear();
-    HAILSTONE_TRY(each(buckets, by, [&](size_t bucket, const GoOn& go_on) -> Status {
+    HAILSTONE_TRY(workers.each(buckets, [&](size_t bucket, const GoOn& go_on) -> Status {
       return EntrySort(go_on).sort(sorted.subspan(begins[bucket], begins[bucket + 1] - begins[bucket]), from_,
                                    0);
     }));
@@ -235,19 +232,6 @@ class BucketSort {
   }
 
  private:
-  template <typename Do>
-  static Status each(size_t count, const DoWork& by, const Do& work_on) {
-    std::atomic<size_t> next{0};
-    const PartWork work = [&](unsigned, const GoOn& go_on) -> Status {
-      for (size_t i = next++; i < count; i = next++) {
-        HAILSTONE_TRY(go_on());
-        HAILSTONE_TRY(work_on(i, go_on));
-      }
-      return {};
-    };
-    return by(work);
-  }
-
   /// Heads of some of the entries that divide all of them into buckets of about the same size.
   void choose_splitters() {
     const size_t buckets = (sorted_.count + bucket_entries - 1) / bucket_entries;
@@ -478,8 +462,8 @@ struct RecordSort::State {
     if (part.file == nullptr) {
       HAILSTONE_ASSIGN(part.file, space.create());
     }
-    const DoWork alone = [&](const PartWork& work) { return work(0, go_on); };
-    HAILSTONE_ASSIGN(const SortedEntries sorted, BucketSort(std::exchange(part.entries, {})).run(alone));
+    HAILSTONE_ASSIGN(const SortedEntries sorted,
+                     BucketSort(std::exchange(part.entries, {})).run(Workers(go_on)));
     Merge merge;
     merge.add(sorted.all());
     HAILSTONE_ASSIGN(Run run, write_run(merge, part.file, frame_bytes, go_on));
@@ -597,10 +581,7 @@ Status RecordSort::sort(const QueryHost& host, unsigned threads) {
     std::ranges::move(part.runs, std::back_inserter(state.runs));
     part.runs.clear();
   }
-  const DoWork by_threads = [&](const PartWork& work) {
-    return work_by_threads(host, threads, state.counts, work);
-  };
-  HAILSTONE_ASSIGN(state.in_memory, BucketSort(std::move(entries)).run(by_threads));
+  HAILSTONE_ASSIGN(state.in_memory, BucketSort(std::move(entries)).run(Workers(host, threads, state.counts)));
   const OperatorWork merging(state.counts);
   HAILSTONE_TRY(state.merge_runs(go_on));
   if (state.in_memory.count != 0) state.all.add(state.in_memory.all());

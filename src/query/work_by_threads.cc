@@ -1,5 +1,6 @@
 #include "query/work_by_threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <utility>
@@ -39,13 +40,28 @@ Status work_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* 
 Status each_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* counts, size_t pieces,
                        const PieceWork& work) {
   std::atomic<size_t> next{0};
-  return work_by_threads(host, threads, counts, [&](unsigned, const GoOn& go_on) -> Status {
+  const auto used = static_cast<unsigned>(std::min<size_t>(threads, pieces));
+  return work_by_threads(host, used, counts, [&](unsigned, const GoOn& go_on) -> Status {
     for (size_t piece = next++; piece < pieces; piece = next++) {
       HAILSTONE_TRY(go_on());
       HAILSTONE_TRY(work(piece, go_on));
     }
     return {};
   });
+}
+
+Workers::Workers(const QueryHost& host, unsigned threads, OperatorCounts* counts)
+    : host_(&host), threads_(threads), counts_(counts) {}
+
+Workers::Workers(GoOn go_on) : go_on_(std::move(go_on)) {}
+
+Status Workers::each(size_t pieces, const PieceWork& work) const {
+  if (host_ != nullptr) return each_by_threads(*host_, threads_, counts_, pieces, work);
+  for (size_t piece = 0; piece < pieces; ++piece) {
+    HAILSTONE_TRY(go_on_());
+    HAILSTONE_TRY(work(piece, go_on_));
+  }
+  return {};
 }
 
 }  // namespace hailstone

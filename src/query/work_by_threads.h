@@ -26,4 +26,22 @@ using PieceWork = std::function<Status(size_t piece, const GoOn& go_on)>;
 Status each_by_threads(const QueryHost& host, unsigned threads, OperatorCounts* counts, size_t pieces,
                        const PieceWork& work);
 
+/// What does work by some threads, for what knows of no query.
+class Workers {
+ public:
+  /// work_by_threads(), whose arguments outlive this.
+  Workers(const QueryHost& host, unsigned threads, OperatorCounts* counts);
+  /// The caller's thread alone.
+  explicit Workers(GoOn go_on);
+
+  unsigned threads() const { return threads_; }
+  Status each(size_t pieces, const PieceWork& work) const;
+
+ private:
+  const QueryHost* host_ = nullptr;
+  unsigned threads_ = 1;
+  OperatorCounts* counts_ = nullptr;
+  GoOn go_on_;  // where there is no host
+};
+
 }  // namespace hailstone

@@ -168,9 +168,8 @@ Result<std::vector<RuntimeFilter>> BuildSide::finish(unsigned threads) {
     const OperatorWork work(counts_, 0);
     std::deque<BuildRows> rows;
     for (Part& part : parts_) rows.push_back(std::move(part.rows));
-    HAILSTONE_TRY(table_.fill(
-        std::move(rows), [this] { return host_.check_interruption(); },
-        wanted_filters_ == Filters::OfProbe ? &filters : nullptr));
+    HAILSTONE_TRY(table_.fill(std::move(rows), Workers(host_, threads, counts_),
+                              wanted_filters_ == Filters::OfProbe ? &filters : nullptr));
   }
   parts_.clear();
   {
@@ -256,7 +255,7 @@ Status BuildSide::load(std::span<const RecordPiece> pieces, unsigned threads, Jo
   };
   HAILSTONE_TRY(work_by_threads(host_, threads, counts_, load_some));
   const OperatorWork work(counts_, 0);
-  return table.fill(std::move(parts), [this] { return host_.check_interruption(); });
+  return table.fill(std::move(parts), Workers(host_, threads, counts_));
 }
 
 Status BuildSide::divide(BuildPartition& partition, unsigned used_bits, unsigned threads) {

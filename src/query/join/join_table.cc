@@ -1,7 +1,11 @@
 #include "query/join/join_table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <functional>
+#include <ranges>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +19,8 @@ namespace {
 constexpr uint64_t direct_entries_a_row = 8;
 constexpr uint64_t direct_entries_anyway = 4096;
 constexpr uint32_t rows_between_checks = 1U << 16;
+/// From so many rows on several threads put them into chains.
+constexpr uint32_t rows_of_two_threads = 1U << 16;
 /// So many rows have one greatest end of their intervals.
 constexpr uint32_t rows_of_block = 64;
 /// So many values of texts are made codes in any case; more where each has some rows, up to a limit.
@@ -24,12 +30,6 @@ constexpr size_t most_text_of_codes = size_t{16} << 20;
 
 bool is_text(const ScanColumn& column) {
   return column.type == Type::Char || column.type == Type::Varchar || column.type == Type::Blob;
-}
-
-template <typename T>
-void append_all(PageVector<T>& to, PageVector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-  PageVector<T>().swap(from);
 }
 
 /// Whether a text is in a set.
@@ -63,73 +63,95 @@ class TextFilter final : public BytesTest {
 JoinTable::JoinTable(const BuildColumns& columns)
     : columns_(columns), kept_(columns.kept.size()), values_(columns.keys.size()) {}
 
-Status JoinTable::fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vector<RuntimeFilter>* filters,
-                       FilteredSide filtered) {
+Status JoinTable::fill(std::deque<BuildRows> parts, const Workers& workers,
+                       std::vector<RuntimeFilter>* filters, FilteredSide filtered) {
   parts_ = std::move(parts);
   std::erase_if(parts_, [](const BuildRows& part) { return part.rows() == 0; });
   uint64_t rows = 0;
   for (const BuildRows& part : parts_) rows += part.rows();
   HAILSTONE_CHECK(rows <= most_rows, "a table of a join is to have {} rows", rows);
   rows_ = static_cast<uint32_t>(rows);
-  const bool alone = parts_.size() == 1;
+  HAILSTONE_TRY(put_together(workers));
+  text_sets_.resize(columns_.keys.size());
+  if (filters != nullptr) filters->resize(columns_.keys.size());
+  const PieceWork take_key = [&](size_t key, const GoOn& go_on) -> Status {
+    HAILSTONE_TRY(number_texts(key, go_on));
+    if (filters != nullptr) (*filters)[key] = filter_of(key, filtered);
+    return {};
+  };
+  HAILSTONE_TRY(workers.each(columns_.keys.size(), take_key));
+  for (size_t key = 0; filters != nullptr && key < filters->size(); ++key) {
+    if (const auto& numbers = (*filters)[key].numbers) memory_of_filters_ += numbers->memory();
+  }
+  if (columns_.range) {
+    HAILSTONE_TRY(workers.each(1, [this](size_t, const GoOn& go_on) { return sort_rows(go_on); }));
+  } else {
+    HAILSTONE_TRY(pack_keys(workers));
+    HAILSTONE_TRY(chain_rows(workers));
+  }
+  return workers.each(kept_.size(), [this](size_t i, const GoOn& go_on) -> Status {
+    return is_text(columns_.kept[i].type) ? make_dictionary(kept_[i], go_on) : Status();
+  });
+}
+
+/// The columns of all parts become one each.
+Status JoinTable::put_together(const Workers& workers) {
+  if (parts_.empty()) return {};
+  std::vector<std::function<void()>> copies;
+  const auto put = [&](auto& to, const auto& of) {
+    auto& first = of(parts_.front());
+    if (parts_.size() == 1) {
+      to = std::move(first);
+      return;
+    }
+    size_t all = 0;
+    for (BuildRows& part : parts_) all += of(part).size();
+    to.resize(all);
+    size_t place = 0;
+    for (BuildRows& part : parts_) {
+      auto& from = of(part);
+      copies.emplace_back([to = to.data() + place, &from] {
+        std::ranges::copy(from, to);
+        std::remove_reference_t<decltype(from)>().swap(from);
+      });
+      place += from.size();
+    }
+  };
   for (size_t i = 0; i < kept_.size(); ++i) {
-    Column& column = kept_[i];
     const bool nulls =
         std::ranges::any_of(parts_, [i](const BuildRows& part) { return !part.kept_[i].nulls.empty(); });
     for (BuildRows& part : parts_) {
-      BuildRows::Column& from = part.kept_[i];
-      if (nulls) from.nulls.resize(part.rows(), 0);
-      if (alone) {
-        static_cast<BuildRows::Column&>(column) = std::move(from);
-        continue;
-      }
-      if (nulls) append_all(column.nulls, from.nulls);
-      append_all(column.integers, from.integers);
-      append_all(column.bytes, from.bytes);
+      if (nulls) part.kept_[i].nulls.resize(part.rows(), 0);
     }
+    put(
+        kept_[i].nulls, [i](BuildRows & part) -> auto& { return part.kept_[i].nulls; });
+    put(
+        kept_[i].integers, [i](BuildRows & part) -> auto& { return part.kept_[i].integers; });
+    put(
+        kept_[i].bytes, [i](BuildRows & part) -> auto& { return part.kept_[i].bytes; });
   }
   for (size_t i = 0; i < values_.size(); ++i) {
     if (columns_.keys[i].column.collation() != nullptr) continue;
-    for (BuildRows& part : parts_) {
-      if (alone) {
-        values_[i] = std::move(part.numbers_[i]);
-      } else {
-        append_all(values_[i], part.numbers_[i]);
-      }
-    }
+    put(
+        values_[i], [i](BuildRows & part) -> auto& { return part.numbers_[i]; });
   }
-  HAILSTONE_TRY(go_on());
-  HAILSTONE_TRY(number_texts(go_on));
-  if (filters != nullptr) HAILSTONE_TRY(make_filters(*filters, filtered, go_on));
-  if (columns_.range) {
-    HAILSTONE_TRY(sort_rows(go_on));
-  } else {
-    pack_keys();
-    HAILSTONE_TRY(chain_rows(go_on));
-  }
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (is_text(columns_.kept[i].type)) HAILSTONE_TRY(make_dictionary(kept_[i], go_on));
-  }
-  return {};
+  return workers.each(copies.size(), [&](size_t piece, const GoOn&) -> Status {
+    copies[piece]();
+    return {};
+  });
 }
 
-Status JoinTable::make_filters(std::vector<RuntimeFilter>& filters, FilteredSide filtered,
-                               const GoOn& go_on) {
-  for (size_t i = 0; i < columns_.keys.size(); ++i) {
-    HAILSTONE_TRY(go_on());
-    RuntimeFilter& filter = filters.emplace_back();
-    const KeyColumn& column = columns_.keys[i].column;
-    // A scan leaves NULL out, too.
-    if (!column.leaves_nulls_out()) continue;
-    if (text_sets_[i] != nullptr) {
-      if (!column.is_of_probe()) continue;
-      filter.texts = std::make_shared<TextFilter>(text_sets_[i], filtered);
-    } else {
-      filter.numbers = column.filter_of_probe(values_[i]);
-      memory_of_filters_ += filter.numbers->memory();
-    }
+RuntimeFilter JoinTable::filter_of(size_t key, FilteredSide filtered) const {
+  RuntimeFilter filter;
+  const KeyColumn& column = columns_.keys[key].column;
+  // A scan leaves NULL out, too.
+  if (!column.leaves_nulls_out()) return filter;
+  if (text_sets_[key] == nullptr) {
+    filter.numbers = column.filter_of_probe(values_[key]);
+  } else if (column.is_of_probe()) {
+    filter.texts = std::make_shared<TextFilter>(text_sets_[key], filtered);
   }
-  return {};
+  return filter;
 }
 
 /// The consumers of rows look at values that are codes once, not once for each row.
@@ -166,61 +188,83 @@ Status JoinTable::make_dictionary(Column& column, const GoOn& go_on) const {
   return {};
 }
 
-Status JoinTable::number_texts(const GoOn& go_on) {
-  text_sets_.resize(columns_.keys.size());
-  for (size_t i = 0; i < columns_.keys.size(); ++i) {
-    const Collation* const collation = columns_.keys[i].column.collation();
-    if (collation == nullptr) continue;
-    text_sets_[i] = std::make_shared<ValueSet>(*collation);
-    ValueSet& set = *text_sets_[i];
-    values_[i].reserve(rows_);
-    for (BuildRows& part : parts_) {
-      for (const ByteView text : part.texts_[i]) {
-        if (values_[i].size() % rows_between_checks == 0) HAILSTONE_TRY(go_on());
-        values_[i].push_back(set.number_of(text, set.hash(text)));
-      }
-      PageVector<ByteView>().swap(part.texts_[i]);
+/// Of a key of texts: each has a number.
+Status JoinTable::number_texts(size_t key, const GoOn& go_on) {
+  const Collation* const collation = columns_.keys[key].column.collation();
+  if (collation == nullptr) return {};
+  text_sets_[key] = std::make_shared<ValueSet>(*collation);
+  ValueSet& set = *text_sets_[key];
+  values_[key].reserve(rows_);
+  for (BuildRows& part : parts_) {
+    for (const ByteView text : part.texts_[key]) {
+      if (values_[key].size() % rows_between_checks == 0) HAILSTONE_TRY(go_on());
+      values_[key].push_back(set.number_of(text, set.hash(text)));
     }
+    PageVector<ByteView>().swap(part.texts_[key]);
   }
   return {};
 }
 
-/// The key's columns as one number, in values_.front(), if there is room for it.
-void JoinTable::pack_keys() {
-  ranges_.resize(columns_.keys.size());
+namespace {
+
+/// Calls take(first, last) of ranges of rows.
+template <typename Take>
+Status each_range(const Workers& workers, uint32_t rows, const Take& take) {
+  const size_t ranges = (size_t{rows} + rows_between_checks - 1) / rows_between_checks;
+  return workers.each(ranges, [&](size_t range, const GoOn&) -> Status {
+    const auto first = static_cast<uint32_t>(range * rows_between_checks);
+    take(range, first, std::min(rows - first, rows_between_checks) + first);
+    return {};
+  });
+}
+
+}  // namespace
+
+/// The key's columns as one number, in row_keys_.
+Status JoinTable::pack_keys(const Workers& workers) {
+  const size_t keys = columns_.keys.size();
+  ranges_.resize(keys);
   unsigned bits = 0;
-  for (size_t i = 0; i < columns_.keys.size(); ++i) {
+  for (size_t i = 0; i < keys; ++i) {
     Range& range = ranges_[i];
+    std::vector<std::pair<uint64_t, uint64_t>> bounds(rows_ / rows_between_checks + 1, {~uint64_t{0}, 0});
+    HAILSTONE_TRY(each_range(workers, rows_, [&](size_t piece, uint32_t first, uint32_t last) {
+      const auto [least, greatest] =
+          std::ranges::minmax(std::span<const uint64_t>(values_[i]).subspan(first, last - first));
+      bounds[piece] = {least, greatest};
+    }));
     if (rows_ != 0) {
-      const auto [least, greatest] = std::ranges::minmax_element(values_[i]);
-      range.least = *least;
-      range.greatest = *greatest;
+      range.least = std::ranges::min(bounds | std::views::keys);
+      range.greatest = std::ranges::max(bounds | std::views::values);
     }
     range.shift = std::min(bits, 63U);
     bits += static_cast<unsigned>(std::bit_width(range.greatest - range.least));
   }
   packed_ = bits <= 64;
   row_keys_.resize(rows_);
-  if (packed_) {
-    for (size_t i = 0; i < columns_.keys.size(); ++i) {
-      const Range& range = ranges_[i];
-      for (uint32_t row = 0; row < rows_; ++row)
-        row_keys_[row] |= (values_[i][row] - range.least) << range.shift;
+  HAILSTONE_TRY(each_range(workers, rows_, [&](size_t, uint32_t first, uint32_t last) {
+    for (size_t i = 0; i < keys; ++i) {
+      const uint64_t* const values = values_[i].data();
+      if (packed_) {
+        const Range& range = ranges_[i];
+        for (uint32_t row = first; row < last; ++row)
+          row_keys_[row] |= (values[row] - range.least) << range.shift;
+      } else {
+        for (uint32_t row = first; row < last; ++row) row_keys_[row] = mix_bits(row_keys_[row] ^ values[row]);
+      }
     }
-    values_.clear();
-  } else {
-    for (size_t i = 0; i < columns_.keys.size(); ++i) {
-      for (uint32_t row = 0; row < rows_; ++row) row_keys_[row] = mix_bits(row_keys_[row] ^ values_[i][row]);
-    }
-  }
+  }));
+  if (packed_) values_.clear();
   const uint64_t numbers = bits < 64 ? uint64_t{1} << bits : 0;
   const uint64_t most = std::max(direct_entries_anyway, rows_ * direct_entries_a_row);
-  direct_ = packed_ && (columns_.keys.size() == 1 ? ranges_.front().greatest - ranges_.front().least < most
-                                                  : numbers != 0 && numbers <= most);
+  direct_ = packed_ && (keys == 1 ? ranges_.front().greatest - ranges_.front().least < most
+                                  : numbers != 0 && numbers <= most);
   if (columns_.keys.empty()) direct_ = packed_ = true;
+  return {};
 }
 
-Status JoinTable::chain_rows(const GoOn& go_on) {
+/// Each thread has some of the buckets, and goes through all rows for them.
+Status JoinTable::chain_rows(const Workers& workers) {
   size_t buckets = 1;
   if (!direct_) {
     buckets = std::bit_ceil(std::max<size_t>(size_t{rows_} * 2, 2));
@@ -230,16 +274,32 @@ Status JoinTable::chain_rows(const GoOn& go_on) {
     buckets = ((last.greatest - last.least) << last.shift) + (uint64_t{1} << last.shift);
   }
   heads_.assign(buckets, 0);
-  // Rows that were added later come first in their chain.
-  constexpr uint32_t ahead = 16;
-  for (uint32_t row = 0; row < rows_; ++row) {
-    if (row % rows_between_checks == 0) HAILSTONE_TRY(go_on());
-    if (row + ahead < rows_) __builtin_prefetch(&heads_[bucket(row_keys_[row + ahead])], 1);
-    uint32_t& head = heads_[bucket(row_keys_[row])];
-    if (head != 0 && next_.empty()) next_.resize(rows_, 0);
-    if (!next_.empty()) next_[row] = head;
-    head = row + 1;
-  }
+  next_.resize(rows_, 0);
+  std::atomic<bool> any_twice{false};
+  const size_t shares = rows_ < rows_of_two_threads ? 1 : std::min<size_t>(workers.threads(), buckets);
+  const PieceWork chain = [&](size_t share, const GoOn& go_on) -> Status {
+    const size_t first = buckets / shares * share;
+    const size_t end = share + 1 == shares ? buckets : first + buckets / shares;
+    bool twice = false;
+    // Rows that were added later come first in their chain.
+    constexpr uint32_t ahead = 16;
+    for (uint32_t row = 0; row < rows_; ++row) {
+      if (row % rows_between_checks == 0) HAILSTONE_TRY(go_on());
+      if (row + ahead < rows_) __builtin_prefetch(&heads_[bucket(row_keys_[row + ahead])], 1);
+      const size_t place = bucket(row_keys_[row]);
+      if (place - first >= end - first) continue;
+      uint32_t& head = heads_[place];
+      if (head != 0) {
+        next_[row] = head;
+        twice = true;
+      }
+      head = row + 1;
+    }
+    if (twice) any_twice.store(true, std::memory_order_relaxed);
+    return {};
+  };
+  HAILSTONE_TRY(workers.each(shares, chain));
+  if (!any_twice.load()) PageVector<uint32_t>().swap(next_);
   if (direct_) PageVector<uint64_t>().swap(row_keys_);
   return {};
 }

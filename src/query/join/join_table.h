@@ -34,11 +34,10 @@ class JoinTable {
   /// The columns outlive the table.
   explicit JoinTable(const BuildColumns& columns);
 
-  /// With what threads have met, most_rows in all. `go_on` is asked now and then whether to. `filters` (may
-  /// be null) gets for each of the key's columns which values of the probe side's column may have a partner;
-  /// an empty one where NULL may.
-  Status fill(std::deque<BuildRows> parts, const GoOn& go_on, std::vector<RuntimeFilter>* filters = nullptr,
-              FilteredSide filtered = FilteredSide::Probe);
+  /// With what threads have met, most_rows in all. `filters` (may be null) gets for each of the key's columns
+  /// which values of the probe side's column may have a partner; an empty one where NULL may.
+  Status fill(std::deque<BuildRows> parts, const Workers& workers,
+              std::vector<RuntimeFilter>* filters = nullptr, FilteredSide filtered = FilteredSide::Probe);
 
   uint32_t rows() const { return rows_; }
   size_t memory() const;
@@ -87,11 +86,12 @@ class JoinTable {
 
     size_t memory() const;
   };
-  Status number_texts(const GoOn& go_on);
-  Status make_filters(std::vector<RuntimeFilter>& filters, FilteredSide filtered, const GoOn& go_on);
+  Status put_together(const Workers& workers);
+  Status number_texts(size_t key, const GoOn& go_on);
+  RuntimeFilter filter_of(size_t key, FilteredSide filtered) const;
   Status make_dictionary(Column& column, const GoOn& go_on) const;
-  void pack_keys();
-  Status chain_rows(const GoOn& go_on);
+  Status pack_keys(const Workers& workers);
+  Status chain_rows(const Workers& workers);
   Status sort_rows(const GoOn& go_on);
   void note_ends();
   /// Of the first `rows` rows: the last one whose interval ends at `least` or behind it, counted from 1; 0:

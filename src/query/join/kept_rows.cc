@@ -59,7 +59,8 @@ class KeptRows::Keeping final : public Sink {
   Status finish() override {
     if (too_many_) return {};
     kept_.table_ = std::make_unique<JoinTable>(kept_.kept_columns_);
-    return kept_.table_->fill(std::move(parts_), [this] { return kept_.host().check_interruption(); });
+    return kept_.table_->fill(std::move(parts_),
+                              Workers([this] { return kept_.host().check_interruption(); }));
   }
 
  private:
@@ -104,9 +105,8 @@ Result<std::vector<RuntimeFilter>> KeptRows::filters_of_build(const std::vector<
   }
   JoinTable turned(columns);
   std::vector<RuntimeFilter> filters;
-  HAILSTONE_TRY(turned.fill(
-      std::move(parts), [this] { return host().check_interruption(); }, &filters,
-      JoinTable::FilteredSide::Build));
+  HAILSTONE_TRY(turned.fill(std::move(parts), Workers([this] { return host().check_interruption(); }),
+                            &filters, JoinTable::FilteredSide::Build));
   return filters;
 }
 
