@@ -22,6 +22,7 @@ import analytic_limits
 import analytic_mixed
 import analytic_rates
 import analytic_report
+import analytic_serial
 import analytic_server
 import analytic_tables
 import analytic_tpcds
@@ -363,6 +364,23 @@ def compare_builds(parts, folder, duckdb, arguments):
         raise Failure("the builds' answers differ: " + "; ".join(against.differences))
 
 
+def measure_serial(parts, folder, duckdb, arguments):
+    """--serial."""
+    say("starting a private server …")
+    memory = compare.innodb_pool()
+    duckdb.open(duckdb_file(folder), memory)
+    with analytic_against.Build(f"Hailstone {report.hailstone_version()}", analytic_serial.NAME, server_options(memory)) as build:
+        serial = analytic_serial.Serial(folder, duckdb, build, arguments.limit or LIMIT)
+        for group in groups(parts, serial, arguments.rows, arguments.scale):
+            serial.measure(group)
+        for group in analytic_against.further_groups(parts, serial, arguments.scale):
+            serial.measure(group)
+        page = analytic_serial.page(serial, arguments.rows, arguments.scale)
+    with open(os.path.join(arguments.output, "serial.md"), "w", encoding="utf-8") as file:
+        file.write(page)
+    print(page)
+
+
 def main():
     # scripts/bench has looked at the arguments.
     parser = argparse.ArgumentParser()
@@ -374,8 +392,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=analytic_mixed.SECONDS)
     parser.add_argument("--output", default=os.path.join(common.PROJECT, "bench/results"))
     parser.add_argument("--against")
+    parser.add_argument("--serial", action="store_true")
     arguments = parser.parse_args()
-    parts = arguments.part or (analytic_against.PARTS if arguments.against else PARTS)
+    run, every_part = ((compare_builds, analytic_against.PARTS) if arguments.against else
+                       (measure_serial, analytic_serial.PARTS) if arguments.serial else (write_page, PARTS))
+    parts = arguments.part or every_part
     for part, least in (("tpch", tpch.LEAST_SCALE), ("growth", 10 * tpch.LEAST_SCALE)):
         if part in parts and arguments.scale < least:
             raise Failure(f"{part} needs a scale of at least {least:g}, as TPC-H's keys are not unique in smaller tables")
@@ -393,7 +414,7 @@ def main():
     try:
         common.need_disk(folder, disk_needed(parts, arguments.rows, arguments.scale, arguments.peers or bool(arguments.against)))
         with peer_process.duckdb() as duckdb:
-            (compare_builds if arguments.against else write_page)(parts, folder, duckdb, arguments)
+            run(parts, folder, duckdb, arguments)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

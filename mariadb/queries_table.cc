@@ -35,6 +35,7 @@ ST_FIELD_INFO queries_fields[] = {Show::Column("CONNECTION_ID", Show::ULonglong(
                                   Show::Column("MEMORY_PEAK", Show::ULonglong(), NULLABLE),
                                   Show::Column("BYTES_SPILLED", Show::ULonglong(), NULLABLE),
                                   Show::Column("MILLISECONDS", Show::Decimal(milliseconds), NULLABLE),
+                                  Show::Column("MILLISECONDS_ALONE", Show::Decimal(milliseconds), NULLABLE),
                                   Show::Column("QUERY", Show::Longtext(1024), NULLABLE),
                                   Show::CEnd()};
 
@@ -125,10 +126,11 @@ bool store_row(THD& thd, TABLE& table, const BlockRecord& record, std::optional<
     row.number(value(counts.most_memory));
     row.number(value(counts.spilled));
     row.duration(std::chrono::nanoseconds(static_cast<int64_t>(value(counts.nanoseconds))));
+    row.duration(std::chrono::nanoseconds(static_cast<int64_t>(value(counts.alone))));
   } else {
     row.skip(4);
     row.text(record.reason);
-    row.skip(8);
+    row.skip(9);
   }
   if (record.text_charset != nullptr) row.text(record.text, record.text_charset);
   return schema_table_store_record(&thd, &table);

@@ -3,6 +3,7 @@
 // All of it is relaxed: the numbers of an operator that is at work need not fit each other.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -22,6 +23,7 @@ struct OperatorCounts {
   std::atomic<uint64_t> most_memory{0};
   std::atomic<uint64_t> spilled{0};      // bytes that it has written to spill files
   std::atomic<uint64_t> nanoseconds{0};  // that its threads have worked, added up
+  std::atomic<uint64_t> alone{0};        // of these, while no other thread could have worked for the query
   std::atomic<uint64_t> parts{0};        // bits of the threads that have worked, by their numbers
 
   void add_rows(uint64_t in, uint64_t out) {
@@ -50,12 +52,15 @@ struct OperatorCounts {
   }
 };
 
-/// Work at an operator until the object's end, by one thread: its time is added to the operator's. Where
-/// nobody watches, the counts are null, and it does nothing.
+/// Work at an operator until the object's end, by one thread: its time is added to the operator's, but for
+/// that of other objects which it makes meanwhile. Where nobody watches, the counts are null, and it does
+/// nothing.
 class OperatorWork {
  public:
   explicit OperatorWork(OperatorCounts* counts) : counts_(counts) {
-    if (counts_ != nullptr) begin_ = std::chrono::steady_clock::now();
+    if (counts_ == nullptr) return;
+    outer_ = std::exchange(current_, this);
+    begin_ = std::chrono::steady_clock::now();
   }
   /// `part`: the thread's number.
   OperatorWork(OperatorCounts* counts, unsigned part) : OperatorWork(counts) {
@@ -65,17 +70,49 @@ class OperatorWork {
   OperatorWork& operator=(const OperatorWork&) = delete;
   ~OperatorWork() {
     if (counts_ == nullptr) return;
-    const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin_;
-    counts_->nanoseconds.fetch_add(static_cast<uint64_t>(time.count()), std::memory_order_relaxed);
+    const uint64_t all = nanoseconds_since(begin_), own = all - std::min(all, others_);
+    counts_->nanoseconds.fetch_add(own, std::memory_order_relaxed);
+    if (!is_shared_) counts_->alone.fetch_add(own, std::memory_order_relaxed);
+    current_ = outer_;
+    if (outer_ != nullptr) outer_->others_ += all;
   }
 
   void add_rows(uint64_t in, uint64_t out) const {
     if (counts_ != nullptr) counts_->add_rows(in, out);
   }
 
+  /// Work in which several threads may take part, until the object's end: on each of them.
+  class Shared {
+   public:
+    Shared() : was_shared_(std::exchange(is_shared_, true)), outer_(std::exchange(current_, nullptr)) {
+      if (outer_ != nullptr) begin_ = std::chrono::steady_clock::now();
+    }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    ~Shared() {
+      is_shared_ = was_shared_;
+      current_ = outer_;
+      if (outer_ != nullptr) outer_->others_ += nanoseconds_since(begin_);
+    }
+
+   private:
+    const bool was_shared_;
+    OperatorWork* const outer_;
+    std::chrono::steady_clock::time_point begin_;
+  };
+
  private:
+  static uint64_t nanoseconds_since(std::chrono::steady_clock::time_point begin) {
+    const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
+    return static_cast<uint64_t>(time.count());
+  }
+
+  static inline constinit thread_local OperatorWork* current_ = nullptr;
+  static inline constinit thread_local bool is_shared_ = false;
   OperatorCounts* const counts_;
+  OperatorWork* outer_ = nullptr;
   std::chrono::steady_clock::time_point begin_;
+  uint64_t others_ = 0;  // nanoseconds that are not its own
 };
 
 /// A Reservation that an operator's counts know of; they may be null, else they outlive it.

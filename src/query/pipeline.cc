@@ -245,6 +245,7 @@ Status run(RowBatches& rows, unsigned threads, Sink& sink) {
     HAILSTONE_ASSIGN(const auto pipeline, Pipeline::open(rows, Pipeline::Way::Pushed, threads));
     HAILSTONE_TRY(pipeline->push(consume));
   }
+  const OperatorWork ending(sink.counts(), 0);
   HAILSTONE_ASSIGN(const size_t pieces, sink.end_rows());
   if (pieces != 0) {
     HAILSTONE_TRY(

@@ -11,6 +11,7 @@
 
 #include "base/guard.h"
 #include "base/mutex.h"
+#include "base/operator_counts.h"
 #include "base/processor_turns.h"
 
 namespace hailstone {
@@ -77,6 +78,8 @@ void run_with_helpers(TableHost& host, unsigned threads, const std::function<voi
   const std::thread::id caller = std::this_thread::get_id();
   ProcessorTurns* const turns = host.processor_turns();
   const During as_caller(own_helpers, helpers.get());
+  std::optional<OperatorWork::Shared> with_others;
+  if (threads > 1) with_others.emplace();
   for (unsigned part = 1; part < threads; ++part) {
     if (turns != nullptr && !turns->has_free()) break;
     const auto help = [helpers, &work, part, caller, turns] {
@@ -90,6 +93,7 @@ void run_with_helpers(TableHost& host, unsigned threads, const std::function<voi
         ++helpers->running;
       }
       const During as_helper(helped_with, helpers.get());
+      const OperatorWork::Shared as_one_of_many;
       work(part);
       const MutexLock guard(helpers->mutex);
       --helpers->running;

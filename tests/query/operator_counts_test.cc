@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -178,6 +179,31 @@ TEST_F(OperatorCountsTest, SpilledBytes) {
   EXPECT_NE(group_.spilled.load(), 0);
   EXPECT_LE(group_.spilled.load(), host_.counters().spill_write_bytes.load());
   EXPECT_EQ(group_.memory.load(), 0);
+}
+
+TEST(OperatorWorkTest, HasItsOwnTimeAndWhatOneThreadDidAlone) {
+  using std::chrono::milliseconds;
+  const auto work_for = [](OperatorCounts& counts, milliseconds time) {
+    const OperatorWork work(&counts);
+    std::this_thread::sleep_for(time);
+  };
+  OperatorCounts outer, inner;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const OperatorWork work(&outer);
+    work_for(inner, milliseconds(5));
+    const OperatorWork::Shared shared;
+    work_for(inner, milliseconds(3));
+    std::this_thread::sleep_for(milliseconds(2));  // as if it waited for other threads
+  }
+  const std::chrono::nanoseconds all = std::chrono::steady_clock::now() - begin;
+  const auto in_all = static_cast<uint64_t>(all.count());
+  EXPECT_GE(inner.alone.load(), 5'000'000);
+  EXPECT_GE(inner.nanoseconds.load(), inner.alone.load() + 3'000'000);
+  EXPECT_LE(outer.nanoseconds.load() + inner.nanoseconds.load(), in_all - 2'000'000);
+  EXPECT_EQ(outer.alone.load(), outer.nanoseconds.load());
+  work_for(outer, milliseconds(1));
+  EXPECT_GE(outer.alone.load(), 1'000'000);
 }
 
 TEST(OperatorCountsConcurrentTest, OthersLookWhileThreadsWork) {

@@ -298,10 +298,13 @@ Returned<std::string> explain(const QueryHandle& query) {
   return plan::explained(run->plan(), [&](const plan::Node& node) -> std::string {
     const OperatorCounts* const counts = run->query().counts(node);
     if (counts == nullptr || counts->threads() == 0) return {};
-    return fmt::format("rows in: {}; out: {}; {:.3f} ms; threads: {}; bytes of memory: {}; of files: {}",
-                       counts->rows_in.load(), counts->rows_out.load(),
-                       static_cast<double>(counts->nanoseconds.load()) / 1e6, counts->threads(),
-                       counts->most_memory.load(), counts->spilled.load());
+    return fmt::format(
+        "rows in: {}; out: {}; {:.3f} ms, {:.3f} of them on one thread alone; threads: {}; bytes of memory: "
+        "{}; of files: {}",
+        counts->rows_in.load(), counts->rows_out.load(),
+        static_cast<double>(counts->nanoseconds.load()) / 1e6,
+        static_cast<double>(counts->alone.load()) / 1e6, counts->threads(), counts->most_memory.load(),
+        counts->spilled.load());
   });
 }
 
