@@ -92,6 +92,11 @@ class GroupCollector {
   void expect_runs(size_t runs);
   /// Empties the table, of groups but of those of earlier runs, and ends the partitions.
   Status move_out(const GoOn& go_on);
+  /// After that: gives the table's memory back.
+  void drop_table() {
+    table_.reset();
+    memory_.clear();
+  }
 
   /// Whether something has moved out, of the last run: the table is not all that there is.
   bool has_moved() const { return groups_.has_value() || pairs_.has_value(); }

@@ -189,7 +189,9 @@ class Grouping::Collecting final : public Sink {
     return all_.divided_ ? collectors_.size() : 0;
   }
   Status combine(size_t collector, const GoOn& go_on) override {
-    return collectors_[collector].move_out(go_on);
+    HAILSTONE_TRY(collectors_[collector].move_out(go_on));
+    collectors_[collector].drop_table();
+    return {};
   }
   Status finish() override {
     if (all_.divided_) return divide();
@@ -211,11 +213,13 @@ class Grouping::Collecting final : public Sink {
     GroupMerge merge(all_.plan_, std::move(tables));
     HAILSTONE_TRY(merge.run(
         [&](const PartWork& work) { return work_by_threads(all_.host(), threads, all_.counts_, work); }));
-    for (Table& table : all_.tables_) {
-      table.groups.finish();
-      all_.count_groups(table.groups);
-    }
-    return {};
+    return each_by_threads(all_.host(), threads, all_.counts_, all_.tables_.size(),
+                           [this](size_t number, const GoOn&) -> Status {
+                             GroupTable& made = all_.tables_[number].groups;
+                             made.finish();
+                             all_.count_groups(made);
+                             return {};
+                           });
   }
 
   Status merge_records() {

@@ -1,10 +1,12 @@
 #include "query/sorted_groups.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "query/group_numbers.h"
 #include "query/sort_by_runs.h"
 #include "query/value_order.h"
+#include "query/work_by_threads.h"
 
 namespace hailstone {
 
@@ -18,7 +20,7 @@ uint64_t head_of_sum(const ScanColumn& column, const AggregateResult& result) {
   return order_signed(sum.has_64_bits() ? sum.narrow() : beyond, sizeof(int64_t));
 }
 
-constexpr uint32_t steps_between_checks = 4096;
+constexpr uint32_t groups_of_piece = uint32_t{1} << 14;
 constexpr uint32_t values_between_checks = 256;  // of the host's
 /// So many groups that are wanted are kept without files, whatever memory there is.
 constexpr size_t few_groups = 1'000;
@@ -44,7 +46,7 @@ bool SortedGroups::heads_are_exact() const {
 }
 
 /// Of the first column of the order.
-uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
+uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group, std::string& weights) const {
   if (order_.empty() || order_.front().by == GroupOrder::By::Host) return 0;
   const GroupOrder& by = order_.front();
   uint64_t head = 0;  // NULL's
@@ -52,7 +54,7 @@ uint64_t SortedGroups::head_of_group(const GroupTable& table, uint32_t group) {
   if (by.by == GroupOrder::By::Key) {
     const ScanColumn& column = groups_->plan().keys[by.number].column;
     const Value value = table.key(group, by.number);
-    if (!value.null) take(column.integer ? value.integer : head_of(*column.collation, value.bytes, weights_));
+    if (!value.null) take(column.integer ? value.integer : head_of(*column.collation, value.bytes, weights));
     return by.descending ? ~head : head;
   }
   const auto& item = groups_->plan().aggregates[by.number];
@@ -119,33 +121,36 @@ void SortedGroups::take(Row& row) {
 bool SortedGroups::reserve_places() {
   size_t groups = 0;
   for (uint32_t number = 0; number < groups_->tables(); ++number) groups += groups_->table(number).end();
-  const size_t places = std::min(groups, most_), bytes = places * sizeof(Headed);
+  // Each thread looks for as many as are wanted.
+  const size_t wanted = most_ < groups / groups_->threads() ? most_ * groups_->threads() : groups;
+  const size_t bytes = wanted * sizeof(Headed);
   if (!memory_->try_grow(bytes)) {
-    if (places > few_groups) return false;
+    if (wanted > few_groups) return false;
     memory_->grow(bytes);
   }
-  places_.reserve(places);
+  threads_ = wanted < groups ? groups_->threads() : 1;
   return true;
 }
 
-Status SortedGroups::sort_places() {
-  const OperatorWork work(counts_, 0);
-  const auto at = [&](Grouping::Place place) {
-    return Numbered{groups_->table(place.table), place.group, {}};
-  };
-  const auto before = [&](const Headed& left, const Headed& right) {
-    return left.head != right.head ? left.head < right.head : compare(at(left.place), at(right.place)) < 0;
-  };
-  // Those that are wanted are a heap, the last one in front.
-  uint32_t looked_at = 0;
-  for (uint32_t number = 0; number < groups_->tables(); ++number) {
-    for (uint32_t group = 1; group < groups_->table(number).end(); ++group) {
-      if (groups_->table(number).is_gone(group)) continue;
-      if (++looked_at % steps_between_checks == 0) HAILSTONE_TRY(groups_->host().check_interruption());
-      const Headed place{head_of_group(groups_->table(number), group), {number, group}};
-      if (places_.size() < most_) {
+/// Of the groups that it is given, those that are wanted, in any order.
+class SortedGroups::FirstPlaces {
+ public:
+  explicit FirstPlaces(const SortedGroups& all) : all_(all) {}
+
+  /// Of the group numbers from `first` on.
+  void take(uint32_t number, uint32_t first, uint32_t last) {
+    const GroupTable& table = all_.groups_->table(number);
+    const auto before = [this](const Headed& left, const Headed& right) {
+      return all_.comes_before(left, right);
+    };
+    for (uint32_t group = first; group < last; ++group) {
+      if (table.is_gone(group)) continue;
+      ++looked_at_;
+      const Headed place{all_.head_of_group(table, group, weights_), {number, group}};
+      // A heap, the last one in front.
+      if (places_.size() < all_.most_) {
         places_.push_back(place);
-        if (places_.size() == most_) std::make_heap(places_.begin(), places_.end(), before);
+        if (places_.size() == all_.most_) std::make_heap(places_.begin(), places_.end(), before);
       } else if (before(place, places_.front())) {
         std::pop_heap(places_.begin(), places_.end(), before);
         places_.back() = place;
@@ -153,8 +158,55 @@ Status SortedGroups::sort_places() {
       }
     }
   }
+  uint64_t looked_at() const { return looked_at_; }
+  std::span<const Headed> places() const { return places_; }
+
+ private:
+  const SortedGroups& all_;
+  std::vector<Headed> places_;
+  uint64_t looked_at_ = 0;
+  std::string weights_;
+};
+
+bool SortedGroups::comes_before(const Headed& left, const Headed& right) const {
+  const auto at = [&](Grouping::Place place) {
+    return Numbered{groups_->table(place.table), place.group, {}};
+  };
+  return left.head != right.head ? left.head < right.head : compare(at(left.place), at(right.place)) < 0;
+}
+
+Status SortedGroups::sort_places() {
+  const OperatorWork work(counts_, 0);
+  struct Piece {
+    uint32_t table, first, last;
+  };
+  std::vector<Piece> pieces;
+  for (uint32_t number = 0; number < groups_->tables(); ++number) {
+    const uint32_t end = groups_->table(number).end();
+    for (uint32_t first = 1; first < end; first += std::min(groups_of_piece, end - first))
+      pieces.push_back({number, first, first + std::min(groups_of_piece, end - first)});
+  }
+  const auto threads = static_cast<unsigned>(std::clamp<size_t>(pieces.size(), 1, threads_));
+  std::vector<FirstPlaces> parts(threads, FirstPlaces(*this));
+  std::atomic<size_t> next{0};
+  const PartWork look = [&](unsigned part, const GoOn& go_on) -> Status {
+    for (size_t i = next++; i < pieces.size(); i = next++) {
+      HAILSTONE_TRY(go_on());
+      parts[part].take(pieces[i].table, pieces[i].first, pieces[i].last);
+    }
+    return {};
+  };
+  HAILSTONE_TRY(work_by_threads(groups_->host(), threads, counts_, look));
+  uint64_t looked_at = 0;
+  for (const FirstPlaces& part : parts) {
+    looked_at += part.looked_at();
+    places_.insert(places_.end(), part.places().begin(), part.places().end());
+  }
+  const auto before = [this](const Headed& left, const Headed& right) { return comes_before(left, right); };
+  HAILSTONE_TRY(sort_by_runs(places_, before, [this] { return groups_->host().check_interruption(); }));
+  if (places_.size() > most_) places_.resize(most_);
   work.add_rows(looked_at, places_.size());
-  return sort_by_runs(places_, before, [this] { return groups_->host().check_interruption(); });
+  return {};
 }
 
 template <typename Take>
@@ -190,7 +242,7 @@ Status SortedGroups::copy_first() {
   const auto take_group = [&]() -> Status {
     const GroupTable& table = groups_->table(groups_->place().table);
     const uint32_t group = groups_->place().group;
-    const uint64_t head = head_of_group(table, group);
+    const uint64_t head = head_of_group(table, group, weights_);
     const auto comes_before = [&](const Row& row) {
       return head != row.head ? head < row.head
                               : compare(Numbered{table, group, host_values_}, Copied{row, keys}) < 0;
@@ -211,8 +263,8 @@ Status SortedGroups::copy_first() {
     }
     return {};
   };
-  HAILSTONE_ASSIGN(const uint64_t groups, each_group(take_group));
   const OperatorWork work(counts_, 0);
+  HAILSTONE_ASSIGN(const uint64_t groups, each_group(take_group));
   work.add_rows(groups, rows_.size());
   return sort_by_runs(rows_, before, [this] { return groups_->host().check_interruption(); });
 }
@@ -231,11 +283,9 @@ bool SortedGroups::reserve_copies() {
 Status SortedGroups::sort_all() {
   memory_.reset();
   sort_.emplace(*groups_, order_, host_.columns, counts_);
+  const OperatorWork work(counts_, 0);
   HAILSTONE_ASSIGN(const uint64_t groups, each_group([this] { return sort_->add(host_values_); }));
-  if (counts_ != nullptr) {
-    counts_->add_part(0);
-    counts_->add_rows(groups, std::min<uint64_t>(groups, most_));
-  }
+  work.add_rows(groups, std::min<uint64_t>(groups, most_));
   return sort_->sort();
 }
 

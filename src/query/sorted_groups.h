@@ -65,7 +65,9 @@ class SortedGroups final : public Groups {
     uint64_t head = 0;
     Grouping::Place place;
   };
-  uint64_t head_of_group(const GroupTable& table, uint32_t group);
+  class FirstPlaces;
+  uint64_t head_of_group(const GroupTable& table, uint32_t group, std::string& weights) const;
+  bool comes_before(const Headed& left, const Headed& right) const;
   /// Whether the head is all of the first column.
   bool heads_are_exact() const;
   Status collect();
@@ -90,6 +92,7 @@ class SortedGroups final : public Groups {
   std::vector<Value> host_values_;  // of the group at hand, while groups are taken
   OperatorCounts* const counts_;
   bool collected_ = false;
+  unsigned threads_ = 1;        // that look for the first places
   std::vector<Headed> places_;  // of the groups, in order; or
   std::vector<Row>
       rows_;  // copies: a heap while they are collected, the last one in front; then in order; or
