@@ -96,6 +96,8 @@ class GroupTranslator {
       return declined(SelectOutcome::Means, nullptr);
     // Rows of joins have no places at which the rest of them could be read.
     if (block_.reads_rows && statement_.sources->is_join()) return declined(SelectOutcome::Columns, nullptr);
+    if (block_.merges_levels()) block_.evaluations = static_cast<unsigned>(block_.keys.size()) + 1;
+    block_.is_read_again = block_.rolls_up && !block_.merges_levels();
     if (Item* const part = rows_.take_conditions(statement_)) return declined(SelectOutcome::Condition, part);
     const bool is_distinct = query_.group_by == nullptr && query_.distinct;
     block_.sends_table = (block_.by_table || is_distinct) && !block_.groups_are_rows() &&
@@ -458,6 +460,11 @@ bool GroupBlock::groups_are_rows() const {
     return std::ranges::all_of(std::span(key.key_part, key.user_defined_key_parts),
                                [&](const KEY_PART_INFO& part) { return key_of(*part.field).has_value(); });
   });
+}
+
+bool GroupBlock::merges_levels() const {
+  return rolls_up && std::ranges::all_of(
+                         aggregates, [](const Counted& each) { return MergedGroup::can_merge(each.wanted); });
 }
 
 OperatorPlan GroupBlock::plan() const {

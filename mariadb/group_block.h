@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "query/merged_group.h"
 #include "query/sorted_groups.h"
 #include "row_block.h"
 #include "select_outcome.h"
@@ -66,6 +67,9 @@ struct GroupBlock : RowBlock {
   Item* having = nullptr;
   size_t most = SortedGroups::all;  // groups that are wanted
   bool rolls_up = false;            // WITH ROLLUP
+  /// Whether the groups of all keys, once they are sorted, tell the totals. Else each level is grouped by
+  /// itself.
+  bool merges_levels() const;
   /// Whether the server groups by way of a table, whose columns cut the extremes that it stores in them.
   bool by_table = false;
   /// Whether the server would send the columns of its table of groups, or of distinct rows.

@@ -257,20 +257,19 @@ int GroupRows::open_groups() {
   groups_ = nullptr;
   groupings_.clear();
   std::vector<std::unique_ptr<Groups>> levels;
-  std::vector<ScanColumn> columns;
   OperatorCounts* const sort_counts =
       run_.counts(block_.most == SortedGroups::all ? Operator::Sort : Operator::FirstRows);
-  for (size_t keys = block_.rolls_up ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
+  const bool merges = block_.merges_levels(), by_levels = block_.rolls_up && !merges;
+  for (size_t keys = by_levels ? 0 : block_.keys.size(); keys <= block_.keys.size(); ++keys) {
     auto grouping = open_grouping(keys);
     if (!grouping) return reader_.report(grouping.error());
-    if (block_.rolls_up) (*grouping)->share_floor(block_.keys.size() + 1);
+    if (by_levels) (*grouping)->share_floor(block_.keys.size() + 1);
+    if (merges) (*grouping)->keep_states();
     groupings_.push_back(grouping->get());
     if (block_.order.empty()) {
       groups_ = std::move(*grouping);
       return 0;
     }
-    columns.clear();
-    for (const GroupingPlan::Key& key : (*grouping)->plan().keys) columns.push_back(key.column);
     auto host = host_order();
     if (!host) return reader_.report(host.error());
     auto order = block_.order;
@@ -279,8 +278,14 @@ int GroupRows::open_groups() {
     levels.push_back(std::make_unique<SortedGroups>(std::move(*grouping), std::move(order), block_.most,
                                                     std::move(*host), sort_counts));
   }
-  groups_ = block_.rolls_up ? std::make_unique<RollupGroups>(std::move(levels), std::move(columns))
-                            : std::move(levels.front());
+  const GroupingPlan& plan = groupings_.back()->plan();
+  if (merges) {
+    groups_ = std::make_unique<RollupGroups>(std::move(levels.back()), plan);
+  } else if (by_levels) {
+    groups_ = std::make_unique<RollupGroups>(std::move(levels), plan);
+  } else {
+    groups_ = std::move(levels.front());
+  }
   return 0;
 }
 

@@ -413,9 +413,7 @@ Item* RowTranslator::take_parts(RowBlock::Conditions& conditions) {
 
 Item* RowTranslator::take_conditions(const BlockStatement& statement) {
   if (statement.join != nullptr) {
-    // Levels that are rolled up are read one after the other.
-    if (statement.select.olap == UNSPECIFIED_OLAP_TYPE)
-      block_.watch = std::make_unique<JoinWatch>(statement.from);
+    if (!block_.is_read_again) block_.watch = std::make_unique<JoinWatch>(statement.from);
     return take_joins(*statement.join);
   }
   std::vector<Predicate> predicates;

@@ -164,6 +164,10 @@ struct RowBlock {
   ScanColumns columns;
   std::shared_ptr<Program> values = std::make_shared<Program>();
   std::vector<RowExpression> computed;
+  /// How often the server computes them, and warns: for each level of ROLLUP that is made of one reading.
+  unsigned evaluations = 1;
+  /// Whether the rows are opened several times, one after the other: levels of ROLLUP that are not.
+  bool is_read_again = false;
   std::vector<std::shared_ptr<const Predicate>> predicates;  // of each table
   /// Of one table's rows, beyond the predicate; of joined ones those that are asked last.
   Conditions rest;

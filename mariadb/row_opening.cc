@@ -113,7 +113,8 @@ class RowBlock::Opening {
     std::vector<bool> scaled;
     for (const uint16_t number : numbers_) scaled.push_back(is_scaled(number));
     return std::make_shared<ServerExpressions>(block_.columns.shared_sources(), block_.columns.fields(),
-                                               scaled, checked, values, block_.keys_have_failed);
+                                               scaled, checked, values, block_.keys_have_failed,
+                                               block_.evaluations);
   }
 
   /// Those that a program checks.

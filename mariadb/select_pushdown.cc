@@ -136,7 +136,7 @@ class WholeSelect {
                &select_.master_unit()->lim} {}
 
   bool chooses() const { return select_pushdown(&thd_) == SelectPushdown::Auto; }
-  /// What is rolled up is read once a level.
+  /// What is rolled up may be read once a level.
   bool is_asked_once() const { return select_.olap == UNSPECIFIED_OLAP_TYPE; }
 
   /// One of them stands for all.

@@ -201,12 +201,13 @@ Value value_of(Item& item, ServerValue kind, THD* thd, Arena& bytes) {
 ServerExpressions::ServerExpressions(std::shared_ptr<const SourceTables> sources,
                                      std::vector<const Field*> columns, std::vector<bool> scaled,
                                      const std::vector<Item*>& conditions, const std::vector<Value>& values,
-                                     std::shared_ptr<std::atomic<bool>> raised)
+                                     std::shared_ptr<std::atomic<bool>> raised, unsigned evaluations)
     : sources_(std::move(sources)),
       thd_(sources_->thd()),
       columns_(std::move(columns)),
       scaled_(std::move(scaled)),
       raised_(std::move(raised)),
+      evaluations_(evaluations),
       written_(columns_.size()) {
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i] != nullptr) {
@@ -225,7 +226,8 @@ std::shared_ptr<HostExpressions> ServerExpressions::for_another_thread() const {
   std::vector<Value> values;
   for (const Expression& condition : conditions_) conditions.push_back(condition.value.item);
   for (const Expression& expression : values_) values.push_back(expression.value);
-  return std::make_shared<ServerExpressions>(sources_, columns_, scaled_, conditions, values, raised_);
+  return std::make_shared<ServerExpressions>(sources_, columns_, scaled_, conditions, values, raised_,
+                                             evaluations_);
 }
 
 ServerExpressions::Expression ServerExpressions::make(const Value& value) {
@@ -288,26 +290,39 @@ Result<ScanColumn> ServerExpressions::type_of(const Value& value) {
 
 Result<bool> ServerExpressions::compute(const RowBatch& rows, uint32_t row, bool begins,
                                         std::span<hailstone::Value> values) {
-  THD* const thd = &thd_;
   if (begins) bytes_.clear();
   ++row_;
-  const auto failed = [&] { return fail(ErrorCode::InvalidArgument, "the server does not evaluate a row"); };
   for (Expression& condition : conditions_) {
     const Stored passes = value_of(condition, rows, row);
-    if (thd->is_error()) return failed();
+    HAILSTONE_TRY(error_of_row());
     if (passes.null || passes.integer == 0) return false;
   }
+  const auto warnings = [this] { return thd_.get_stmt_da()->current_statement_warn_count(); };
+  const ulong before = warnings();
+  HAILSTONE_TRY(compute_values(rows, row, values));
+  if (warnings() == before) return true;
+  for (unsigned i = 1; i < evaluations_; ++i) HAILSTONE_TRY(compute_values(rows, row, values));
+  return true;
+}
+
+Status ServerExpressions::error_of_row() const {
+  if (thd_.is_error()) return fail(ErrorCode::InvalidArgument, "the server does not evaluate a row");
+  return {};
+}
+
+Status ServerExpressions::compute_values(const RowBatch& rows, uint32_t row, std::span<Stored> values) {
   for (size_t i = 0; i < values_.size(); ++i) {
     values[i] = value_of(values_[i], rows, row);
-    if (thd->is_error()) return failed();
+    HAILSTONE_TRY(error_of_row());
     if (values_[i].value.kind == ServerValue::Equal && raised_->load(std::memory_order_relaxed))
       return fail(ErrorCode::InvalidArgument, "a key of a join warns of a row, or fails");
   }
-  return true;
+  return {};
 }
 
 /// The first one may be an error, or be caught by who called the statement.
 void ServerExpressions::count_warnings(uint64_t warnings) {
+  warnings *= evaluations_;
   Diagnostics_area& conditions = *thd_.get_stmt_da();
   const char* const text = ER_THD(&thd_, ER_DIVISION_BY_ZERO);
   const ulong before = conditions.current_statement_warn_count();

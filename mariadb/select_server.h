@@ -65,10 +65,12 @@ class ServerExpressions final : public FallbackExpressions {
   };
   /// `columns`: those of the rows; of these, `scaled` ones have DECIMALs as scaled numbers. `raised` is set
   /// where what is computed as a side of an equality raises a warning or an error, which ends the run: the
-  /// statement is not told, as maybe no pair of rows does that. The items and the tables outlive it.
+  /// statement is not told, as maybe no pair of rows does that. `evaluations`: how often the server computes
+  /// the values of a row, and warns each time. The items and the tables outlive it.
   ServerExpressions(std::shared_ptr<const SourceTables> sources, std::vector<const Field*> columns,
                     std::vector<bool> scaled, const std::vector<Item*>& conditions,
-                    const std::vector<Value>& values, std::shared_ptr<std::atomic<bool>> raised);
+                    const std::vector<Value>& values, std::shared_ptr<std::atomic<bool>> raised,
+                    unsigned evaluations);
   /// What the columns of `values` are, in order.
   static Result<ScanColumn> type_of(const Value& value);
 
@@ -95,6 +97,8 @@ class ServerExpressions final : public FallbackExpressions {
     std::unique_ptr<Arena> bytes = nullptr;  // of these
   };
   Expression make(const Value& value);
+  Status error_of_row() const;
+  Status compute_values(const RowBatch& rows, uint32_t row, std::span<Stored> values);
   Stored value_of(Expression& expression, const RowBatch& rows, uint32_t row);
   Stored evaluate(Expression& expression, const RowBatch& rows, uint32_t row, Arena& bytes);
   const std::shared_ptr<const SourceTables> sources_;
@@ -102,6 +106,7 @@ class ServerExpressions final : public FallbackExpressions {
   const std::vector<const Field*> columns_;
   const std::vector<bool> scaled_;
   const std::shared_ptr<std::atomic<bool>> raised_;
+  const unsigned evaluations_;
   ColumnSlots slots_;
   std::vector<Expression> conditions_, values_;
   std::vector<uint64_t> written_;  // of each column: the number of the row whose value its slot has

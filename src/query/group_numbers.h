@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "schema/collation.h"
 #include "schema/table_definition.h"
 #include "table/scan.h"
 
@@ -43,6 +44,14 @@ inline uint64_t joined_bests(Aggregate::Kind kind, uint64_t one, uint64_t other)
       break;
   }
   return one;
+}
+
+/// Whether a text is the Minimum, or Maximum, of itself and another one. Of equal ones it is the same one,
+/// whatever thread met it first.
+inline bool is_better_text(Aggregate::Kind kind, const Collation& collation, ByteView text, ByteView other) {
+  int order = collation.compare(text, other);
+  if (order == 0) order = text.compare(other);
+  return kind == Aggregate::Kind::Minimum ? order < 0 : order > 0;
 }
 
 }  // namespace hailstone

@@ -38,7 +38,8 @@ void take_native(const char*& from, Number& number) {
   from += sizeof number;
 }
 
-/// Calls `visit` for each number that results of the aggregate have. Its text, if it has one, is apart.
+/// Calls `visit` for each number that results of the aggregate have. Their bytes, if they have some, are
+/// apart.
 template <typename Result, typename Visit>
 void each_number(const GroupingPlan::Item& item, Result& result, const Visit& visit) {
   visit(result.count);
@@ -57,8 +58,10 @@ void each_number(const GroupingPlan::Item& item, Result& result, const Visit& vi
   }
 }
 
-bool has_text(const GroupingPlan::Item& item) {
-  return !item.column.integer && (item.wanted.kind == Kind::Minimum || item.wanted.kind == Kind::Maximum);
+bool has_bytes(const GroupingPlan& plan, const GroupingPlan::Item& item) {
+  const Kind kind = item.wanted.kind;
+  if (kind == Kind::Minimum || kind == Kind::Maximum) return !item.column.integer;
+  return plan.keeps_states && (kind == Kind::Spread || (kind == Kind::Sum && is_real(item.column)));
 }
 
 }  // namespace
@@ -113,7 +116,7 @@ Status GroupSort::add(std::span<const Value> host_values) {
   for (size_t i = 0; i < host_columns_.size(); ++i) append_value(host_columns_[i], host_values[i]);
   for (size_t i = 0; i < results_.size(); ++i) {
     each_number(plan.aggregates[i], results_[i], [&](const auto& number) { append_native(number, record_); });
-    if (has_text(plan.aggregates[i])) append_bytes(results_[i].bytes, record_);
+    if (has_bytes(plan, plan.aggregates[i])) append_bytes(results_[i].bytes, record_);
   }
   if (record_.size() > SpillFile::most_frame_bytes) {
     return fail(ErrorCode::RowTooLarge,
@@ -150,7 +153,7 @@ Result<bool> GroupSort::next() {
   }
   for (size_t i = 0; i < results_.size(); ++i) {
     each_number(plan.aggregates[i], results_[i], [&](auto& number) { take_native(at, number); });
-    if (has_text(plan.aggregates[i])) results_[i].bytes = take_bytes(at);
+    if (has_bytes(plan, plan.aggregates[i])) results_[i].bytes = take_bytes(at);
   }
   return true;
 }

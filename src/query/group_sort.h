@@ -3,7 +3,7 @@
 //
 // Behind the key: of each key a byte, 0 for NULL and 1 for a value, and of a value its number, 8 bytes, or
 // the length of its bytes, 4, and these; then of each aggregate its count, 8 bytes, and what its kind of
-// result has: numbers of 8, 16 or 32 bytes, or the length of a text, 4, and its bytes.
+// result has: numbers of 8, 16 or 32 bytes, and of a text, or a state, its length, 4, and its bytes.
 #pragma once
 
 #include <string>

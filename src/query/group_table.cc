@@ -772,10 +772,7 @@ void GroupTable::leave_codes() {
 
 bool GroupTable::is_better(size_t aggregate, ByteView value, const Text& text) const {
   const auto& item = plan_->aggregates[aggregate];
-  int order = item.column.collation->compare(value, {text.bytes, text.size});
-  // Of equal values the same one, whatever thread met it first.
-  if (order == 0) order = value.compare({text.bytes, text.size});
-  return item.wanted.kind == Kind::Minimum ? order < 0 : order > 0;
+  return is_better_text(item.wanted.kind, *item.column.collation, value, {text.bytes, text.size});
 }
 
 bool GroupTable::is_better(size_t aggregate, uint64_t head, ByteView value, const Text& text) const {
@@ -1014,8 +1011,14 @@ AggregateResult GroupTable::result(uint32_t group, size_t aggregate) const {
   if (!state.bests.empty()) result.integer = state.bests[group];
   if (!state.texts.empty()) result.bytes.assign(state.texts[group].bytes, state.texts[group].size);
   if (!state.huge.empty()) result.huge_sum = state.huge[group];
-  if (!state.reals.empty()) result.real_sum = state.reals.result(group);
-  if (!state.spreads.empty() && result.count != 0) result.spread = state.spreads.result(group, result.count);
+  if (!state.reals.empty()) {
+    result.real_sum = state.reals.result(group);
+    if (plan_->keeps_states) state.reals.append_to(result.bytes, group);
+  }
+  if (!state.spreads.empty() && result.count != 0) {
+    result.spread = state.spreads.result(group, result.count);
+    if (plan_->keeps_states) state.spreads.append_to(result.bytes, group);
+  }
   if (!state.sums.empty()) {
     result.integer_sum = integer_sum(group, aggregate);
     if (item.column.may_be_huge) result.huge_sum += HugeInteger::of(result.integer_sum);

@@ -55,6 +55,9 @@ struct GroupingPlan {
   };
   std::vector<Key> keys;  // at most most_keys
   std::vector<Item> aggregates;
+  /// Whether results of floating-point sums, and of spreads, have in `bytes` their states without rounding:
+  /// results of several groups can then be added up (MergedGroup).
+  bool keeps_states = false;
   /// Becomes true when two texts of a key are equal and have other bytes.
   std::atomic<bool>* variants = nullptr;
 

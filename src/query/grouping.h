@@ -62,6 +62,8 @@ class Grouping final : public Groups {
   /// So many groupings of a block are there at a time: each has its part of the block's floor. Before the
   /// first call of next().
   void share_floor(size_t groupings) { floor_shared_by_ = std::max<size_t>(groupings, 1); }
+  /// Results of several groups are to be added up (MergedGroup). Before the first call of next().
+  void keep_states() { plan_.keeps_states = true; }
   /// Instead of LookUps::quick_units.
   void set_quick_units(size_t units) { quick_units_ = units; }
 

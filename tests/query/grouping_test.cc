@@ -7,7 +7,6 @@
 #include <set>
 
 #include "query/query_fixture.h"
-#include "query/rollup_groups.h"
 
 namespace hailstone {
 namespace {
@@ -526,57 +525,6 @@ TEST_F(GroupingTest, TheFirstOnesOfAnOrder) {
       Grouping::make(rows(std::make_shared<const Predicate>(Predicate::never()), true), keys, wanted, 2)
           .value(),
       {{.number = 1}}, 3);
-  EXPECT_FALSE(*none.next());
-}
-
-TEST_F(GroupingTest, AreRolledUp) {
-  add_rows(0, 5'000, 40, true);
-  reader_ = host_.transactions().begin(Isolation::RepeatableRead);
-  const std::array<Aggregate, 2> wanted{Aggregate{Aggregate::Kind::Rows},
-                                        Aggregate{Aggregate::Kind::Sum, tiny}};
-  const std::array<uint16_t, 3> keys{word, tiny, note};
-  const auto rolled_up = [&](const std::shared_ptr<const Predicate>& predicate) {
-    std::vector<std::unique_ptr<Groups>> levels;
-    std::vector<GroupOrder> order;
-    std::vector<ScanColumn> key_columns;
-    for (size_t i = 0; i <= keys.size(); ++i) {
-      auto grouping = Grouping::make(rows(predicate, true), std::span(keys).first(i), wanted, 2);
-      EXPECT_TRUE(grouping);
-      key_columns.clear();
-      for (const GroupingPlan::Key& key : (*grouping)->plan().keys) key_columns.push_back(key.column);
-      levels.push_back(std::make_unique<SortedGroups>(std::move(*grouping), order));
-      order.push_back({.number = i, .descending = i == 1});
-    }
-    return RollupGroups(std::move(levels), std::move(key_columns));
-  };
-  // What the groups add up to, by how many of their keys they have, since the last group with so many.
-  struct Total {
-    uint64_t rows = 0;
-    WideInteger sum = 0;
-    bool operator==(const Total&) const = default;
-  };
-  std::array<Total, 4> totals;
-  std::set<std::vector<std::string>> met;
-  size_t rolled = 0, last_keys = 0;
-  RollupGroups groups = rolled_up(nullptr);
-  while (*groups.next()) {
-    std::vector<std::string> here;
-    for (size_t i = 0; i < groups.keys().size(); ++i) here.push_back(canonical(groups.keys()[i], keys[i]));
-    EXPECT_TRUE(met.insert(here).second) << "a group is there twice";
-    last_keys = here.size();
-    const Total total{groups.result(0).count, groups.result(1).integer_sum};
-    if (here.size() == keys.size()) {
-      for (Total& each : totals) each = {each.rows + total.rows, each.sum + total.sum};
-      continue;
-    }
-    ++rolled;
-    ASSERT_EQ(total, totals[here.size()]);
-    totals[here.size()] = {};
-  }
-  EXPECT_EQ(last_keys, 0);
-  EXPECT_GT(rolled, 500);
-  EXPECT_FALSE(*groups.next());
-  RollupGroups none = rolled_up(std::make_shared<const Predicate>(Predicate::never()));
   EXPECT_FALSE(*none.next());
 }
 
