@@ -18,8 +18,10 @@ size_t most_of_queries(size_t limit) { return limit - limit / left_by_queries; }
 std::unique_ptr<MemoryBudget> MemoryBudget::try_part(MemoryBudget& of, size_t floor) {
   MemoryBudget none(of, 0);
   if (!none.try_reserve(floor)) return nullptr;
+  // Without memory for the part, what was reserved goes back.
+  std::unique_ptr<MemoryBudget> part(new MemoryBudget(of.whole(), floor, Reserved()));
   none.used_ = 0;  // the new part has it
-  return std::unique_ptr<MemoryBudget>(new MemoryBudget(of.whole(), floor, Reserved()));
+  return part;
 }
 
 /// Of a part.
