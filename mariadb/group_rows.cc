@@ -280,7 +280,7 @@ int GroupRows::open_groups() {
   }
   const GroupingPlan& plan = groupings_.back()->plan();
   if (merges) {
-    groups_ = std::make_unique<RollupGroups>(std::move(levels.back()), plan);
+    groups_ = std::make_unique<RollupGroups>(std::move(levels.back()), plan, sort_counts);
   } else if (by_levels) {
     groups_ = std::make_unique<RollupGroups>(std::move(levels), plan);
   } else {

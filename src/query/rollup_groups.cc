@@ -15,8 +15,9 @@ std::vector<std::unique_ptr<Groups>> only(std::unique_ptr<Groups> finest) {
 
 }  // namespace
 
-RollupGroups::RollupGroups(std::unique_ptr<Groups> finest, const GroupingPlan& plan)
+RollupGroups::RollupGroups(std::unique_ptr<Groups> finest, const GroupingPlan& plan, OperatorCounts* counts)
     : RollupGroups(only(std::move(finest)), plan) {
+  counts_ = counts;
   HAILSTONE_CHECK(plan.keeps_states, "{} aggregates are merged without their states", plan.aggregates.size());
   aggregates_ = plan.aggregates.size();
   for (size_t i = 0; i < keys_.size(); ++i) totals_.emplace_back(plan.aggregates);
@@ -64,7 +65,10 @@ Result<bool> RollupGroups::next() {
   }
   if (level_ > ending_) {
     --level_;
-    if (!totals_.empty()) return true;
+    if (!totals_.empty()) {
+      if (counts_ != nullptr) counts_->add_rows(0, 1);
+      return true;
+    }
     HAILSTONE_ASSIGN(const bool found, levels_[level_]->next());
     HAILSTONE_CHECK(found, "the level of {} keys has fewer groups than that of {}", level_, finest);
     return true;

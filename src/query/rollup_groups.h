@@ -19,8 +19,9 @@ namespace hailstone {
 class RollupGroups final : public Groups {
  public:
   /// `finest`: groups of all keys of the plan, sorted by them, with states (Grouping::keep_states()). All
-  /// aggregates of the plan can be merged. The plan outlives the groups.
-  RollupGroups(std::unique_ptr<Groups> finest, const GroupingPlan& plan);
+  /// aggregates of the plan can be merged. The plan outlives the groups. Totals are counted as rows that come
+  /// out of the operator that `counts` are of; may be null.
+  RollupGroups(std::unique_ptr<Groups> finest, const GroupingPlan& plan, OperatorCounts* counts = nullptr);
   /// `levels`: number i has groups of the first i keys, sorted by them; all of the same rows. `plan`: of the
   /// last one.
   RollupGroups(std::vector<std::unique_ptr<Groups>> levels, const GroupingPlan& plan)
@@ -51,8 +52,9 @@ class RollupGroups final : public Groups {
 
   const std::vector<std::unique_ptr<Groups>> levels_;  // only the finest one where there are totals
   const std::span<const GroupingPlan::Key> keys_;
-  size_t aggregates_ = 0;              // of each of totals_
-  std::vector<MergedGroup> totals_;    // by level, but for the finest one
+  size_t aggregates_ = 0;            // of each of totals_
+  std::vector<MergedGroup> totals_;  // by level, but for the finest one
+  OperatorCounts* counts_ = nullptr;
   size_t level_;                       // where it stands
   size_t ending_ = 0;                  // levels below level_, down to this, have a group that comes next
   bool begun_ = false, over_ = false;  // of the finest level
