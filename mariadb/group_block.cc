@@ -51,6 +51,11 @@ class GroupTranslator {
 
   std::expected<GroupBlock, Declined> translate() {
     if (!is_of_known_form()) return declined(SelectOutcome::Statement, nullptr);
+    // The server has taken constants from its list of keys, and evaluates them all the same.
+    for (const ORDER* order = select_.group_list.first; order != nullptr; order = order->next) {
+      if ((*order->item)->const_item() && !has_silent_constants(thd_, **order->item))
+        return declined(SelectOutcome::Groups, *order->item);
+    }
     block_.rolls_up = select_.olap == ROLLUP_TYPE;
     for (const ORDER* order = query_.group_by; order != nullptr; order = order->next) {
       if (follows_from_keys(**order->item)) {
