@@ -25,7 +25,7 @@ bool GroupMerge::is_possible(const GroupingPlan& plan) {
   });
 }
 
-Status GroupMerge::run(const ByThreads& by_threads) {
+Status GroupMerge::run(const Workers& workers) {
   for (later_ = 1; later_ < tables_.size(); ++later_) {
     GroupTable& later = *tables_[later_];
     twins_.assign(later_, {});
@@ -36,8 +36,8 @@ Status GroupMerge::run(const ByThreads& by_threads) {
       tables_[i]->begin_merge(later);
     }
     later.gone_.assign(later.end(), 0);
-    HAILSTONE_TRY(find_all_texts(by_threads));
-    HAILSTONE_TRY(in_chunks(by_threads, later.end(), [this](size_t first, size_t last) {
+    HAILSTONE_TRY(find_all_texts(workers));
+    HAILSTONE_TRY(in_chunks(workers, later.end(), [this](size_t first, size_t last) {
       for (size_t i = 0; i < later_; ++i)
         find_groups(*tables_[i], twins_[i], std::max<size_t>(first, 1), last);
       add_up(std::max<size_t>(first, 1), last);
@@ -45,7 +45,7 @@ Status GroupMerge::run(const ByThreads& by_threads) {
     for (size_t i = 0; i < plan_.aggregates.size(); ++i) {
       if (!plan_.aggregates[i].wanted.distinct) continue;
       const auto pairs = later.states_[i].distinct->slots();
-      HAILSTONE_TRY(in_chunks(by_threads, pairs.size(), [&](size_t first, size_t last) {
+      HAILSTONE_TRY(in_chunks(workers, pairs.size(), [&](size_t first, size_t last) {
         count_new_values(i, pairs.subspan(first, last - first));
       }));
     }
@@ -53,41 +53,37 @@ Status GroupMerge::run(const ByThreads& by_threads) {
   return {};
 }
 
-Status GroupMerge::in_chunks(const ByThreads& by_threads, size_t units, const TakeSome& take) const {
-  std::atomic<size_t> next{0};
-  return by_threads([&](unsigned, const GoOn& go_on) -> Status {
-    for (size_t first = next.fetch_add(chunk); first < units; first = next.fetch_add(chunk)) {
-      HAILSTONE_TRY(go_on());
-      take(first, std::min(first + chunk, units));
-    }
+Status GroupMerge::in_chunks(const Workers& workers, size_t units, const TakeSome& take) const {
+  return workers.each((units + chunk - 1) / chunk, [&](size_t number, const GoOn&) -> Status {
+    take(number * chunk, std::min((number + 1) * chunk, units));
     return {};
   });
 }
 
-Status GroupMerge::find_all_texts(const ByThreads& by_threads) {
+Status GroupMerge::find_all_texts(const Workers& workers) {
   const GroupTable& later = *tables_[later_];
   for (size_t i = 0; i < plan_.keys.size(); ++i) {
     if (plan_.keys[i].column.integer) continue;
     HAILSTONE_TRY(find_texts(
-        by_threads, *later.columns_[i].values,
+        workers, *later.columns_[i].values,
         [i](const GroupTable& table) -> const ValueSet& { return *table.columns_[i].values; },
         [i](Twins& twins) -> Numbers& { return twins.keys[i]; }));
   }
   for (size_t i = 0; i < plan_.aggregates.size(); ++i) {
     if (later.states_[i].values == nullptr) continue;
     HAILSTONE_TRY(find_texts(
-        by_threads, *later.states_[i].values,
+        workers, *later.states_[i].values,
         [i](const GroupTable& table) -> const ValueSet& { return *table.states_[i].values; },
         [i](Twins& twins) -> Numbers& { return twins.values[i]; }));
   }
   return {};
 }
 
-Status GroupMerge::find_texts(const ByThreads& by_threads, const ValueSet& of_later,
+Status GroupMerge::find_texts(const Workers& workers, const ValueSet& of_later,
                               const std::function<const ValueSet&(const GroupTable&)>& of_earlier,
                               const std::function<Numbers&(Twins&)>& found) {
   for (Twins& twins : twins_) found(twins).assign(of_later.size(), 0);
-  return in_chunks(by_threads, of_later.size(), [&](size_t first, size_t last) {
+  return in_chunks(workers, of_later.size(), [&](size_t first, size_t last) {
     for (size_t i = 0; i < later_; ++i) {
       of_earlier(*tables_[i])
           .find_all(of_later, static_cast<uint32_t>(first),

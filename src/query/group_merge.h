@@ -27,9 +27,7 @@ class GroupMerge {
   GroupMerge(const GroupingPlan& plan, std::vector<GroupTable*> tables)
       : plan_(plan), tables_(std::move(tables)) {}
 
-  /// `by_threads`: runs the work on threads, and returns when all of them have done it.
-  using ByThreads = std::function<Status(const PartWork& work)>;
-  Status run(const ByThreads& by_threads);
+  Status run(const Workers& workers);
 
  private:
   using Numbers = PageVector<uint32_t>;
@@ -40,12 +38,12 @@ class GroupMerge {
     std::vector<Numbers> values;  // the same of distinct texts, by aggregate
   };
   using TakeSome = std::function<void(size_t first, size_t last)>;
-  Status in_chunks(const ByThreads& by_threads, size_t units, const TakeSome& take) const;
+  Status in_chunks(const Workers& workers, size_t units, const TakeSome& take) const;
   /// Of all tables before the later one.
-  Status find_texts(const ByThreads& by_threads, const ValueSet& of_later,
+  Status find_texts(const Workers& workers, const ValueSet& of_later,
                     const std::function<const ValueSet&(const GroupTable&)>& of_earlier,
                     const std::function<Numbers&(Twins&)>& found);
-  Status find_all_texts(const ByThreads& by_threads);
+  Status find_all_texts(const Workers& workers);
   void find_groups(const GroupTable& earlier, Twins& twins, size_t first, size_t last) const;
   void add_up(size_t first, size_t last);
   void count_new_values(size_t aggregate, std::span<const DistinctSet::Pair> pairs);

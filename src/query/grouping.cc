@@ -211,15 +211,14 @@ class Grouping::Collecting final : public Sink {
     }
     const unsigned threads = units_ > most_units_to_merge ? all_.threads_ : 1;
     GroupMerge merge(all_.plan_, std::move(tables));
-    HAILSTONE_TRY(merge.run(
-        [&](const PartWork& work) { return work_by_threads(all_.host(), threads, all_.counts_, work); }));
-    return each_by_threads(all_.host(), threads, all_.counts_, all_.tables_.size(),
-                           [this](size_t number, const GoOn&) -> Status {
-                             GroupTable& made = all_.tables_[number].groups;
-                             made.finish();
-                             all_.count_groups(made);
-                             return {};
-                           });
+    const Workers workers(all_.host(), threads, all_.counts_);
+    HAILSTONE_TRY(merge.run(workers));
+    return workers.each(all_.tables_.size(), [this](size_t number, const GoOn&) -> Status {
+      GroupTable& made = all_.tables_[number].groups;
+      made.finish();
+      all_.count_groups(made);
+      return {};
+    });
   }
 
   Status merge_records() {

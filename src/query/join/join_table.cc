@@ -99,17 +99,17 @@ Status JoinTable::put_together(const Workers& workers) {
   if (parts_.empty()) return {};
   std::vector<std::function<void()>> copies;
   const auto put = [&](auto& to, const auto& of) {
-    auto& first = of(parts_.front());
+    auto& first = *of(parts_.front());
     if (parts_.size() == 1) {
       to = std::move(first);
       return;
     }
     size_t all = 0;
-    for (BuildRows& part : parts_) all += of(part).size();
+    for (BuildRows& part : parts_) all += of(part)->size();
     to.resize(all);
     size_t place = 0;
     for (BuildRows& part : parts_) {
-      auto& from = of(part);
+      auto& from = *of(part);
       copies.emplace_back([to = to.data() + place, &from] {
         std::ranges::copy(from, to);
         std::remove_reference_t<decltype(from)>().swap(from);
@@ -123,17 +123,13 @@ Status JoinTable::put_together(const Workers& workers) {
     for (BuildRows& part : parts_) {
       if (nulls) part.kept_[i].nulls.resize(part.rows(), 0);
     }
-    put(
-        kept_[i].nulls, [i](BuildRows & part) -> auto& { return part.kept_[i].nulls; });
-    put(
-        kept_[i].integers, [i](BuildRows & part) -> auto& { return part.kept_[i].integers; });
-    put(
-        kept_[i].bytes, [i](BuildRows & part) -> auto& { return part.kept_[i].bytes; });
+    put(kept_[i].nulls, [i](BuildRows& part) { return &part.kept_[i].nulls; });
+    put(kept_[i].integers, [i](BuildRows& part) { return &part.kept_[i].integers; });
+    put(kept_[i].bytes, [i](BuildRows& part) { return &part.kept_[i].bytes; });
   }
   for (size_t i = 0; i < values_.size(); ++i) {
     if (columns_.keys[i].column.collation() != nullptr) continue;
-    put(
-        values_[i], [i](BuildRows & part) -> auto& { return part.numbers_[i]; });
+    put(values_[i], [i](BuildRows& part) { return &part.numbers_[i]; });
   }
   return workers.each(copies.size(), [&](size_t piece, const GoOn&) -> Status {
     copies[piece]();
@@ -280,14 +276,18 @@ Status JoinTable::chain_rows(const Workers& workers) {
   const PieceWork chain = [&](size_t share, const GoOn& go_on) -> Status {
     const size_t first = buckets / shares * share;
     const size_t end = share + 1 == shares ? buckets : first + buckets / shares;
+    const auto is_mine = [first, end](size_t place) { return place - first < end - first; };
     bool twice = false;
     // Rows that were added later come first in their chain.
     constexpr uint32_t ahead = 16;
     for (uint32_t row = 0; row < rows_; ++row) {
       if (row % rows_between_checks == 0) HAILSTONE_TRY(go_on());
-      if (row + ahead < rows_) __builtin_prefetch(&heads_[bucket(row_keys_[row + ahead])], 1);
+      if (row + ahead < rows_) {
+        const size_t later = bucket(row_keys_[row + ahead]);
+        if (is_mine(later)) __builtin_prefetch(&heads_[later], 1);
+      }
       const size_t place = bucket(row_keys_[row]);
-      if (place - first >= end - first) continue;
+      if (!is_mine(place)) continue;
       uint32_t& head = heads_[place];
       if (head != 0) {
         next_[row] = head;
