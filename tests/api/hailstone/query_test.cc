@@ -464,81 +464,75 @@ TEST_F(QueryTest, AnotherThreadEndsIt) {
 }
 
 /// Rows that are loaded lie in segments, where texts are codes of a dictionary.
-TEST_F(QueryTest, TextsOfSegmentsAreTexts) {
-  hs_schema* schema = nullptr;
-  ASSERT_HS(HS_OK, hs_schema_new(&schema));
-  ASSERT_HS_OK(hs_schema_column(schema, "id", HS_INT64, 0, HS_NOT_NULL), schema);
-  ASSERT_HS_OK(hs_schema_column(schema, "word", HS_STRING, 0, 0), schema);
-  ASSERT_HS_OK(hs_schema_column(schema, "own", HS_STRING, 0, HS_NOT_NULL), schema);
-  const char* const id[] = {"id"};
-  ASSERT_HS_OK(hs_schema_primary_key(schema, id, 1), schema);
-  hs_table* const many = create("test/many", schema);
-  hs_transaction* const writer = begin();
-  hs_load* load = nullptr;
-  ASSERT_HS_OK(hs_load_begin(writer, many, &load), writer);
-  constexpr int64_t rows = 200'000;
-  const std::array<const char*, 4> words{"red", "green", "blue", nullptr};
-  for (int64_t i = 0; i < rows; ++i) {
-    const char* const word = words[static_cast<size_t>(i % 4)];
-    const std::string own = "row " + std::to_string(i);
-    const hs_value row[] = {hs_int(i), word == nullptr ? hs_null() : hs_text(word), hs_text(own.c_str())};
-    ASSERT_HS_OK(hs_load_row(load, row, 3), load);
+class ManyRowsTest : public QueryTest {
+ protected:
+  void SetUp() override {
+    QueryTest::SetUp();
+    hs_schema* schema = nullptr;
+    ASSERT_HS(HS_OK, hs_schema_new(&schema));
+    ASSERT_HS_OK(hs_schema_column(schema, "id", HS_INT64, 0, HS_NOT_NULL), schema);
+    ASSERT_HS_OK(hs_schema_column(schema, "word", HS_STRING, 0, 0), schema);
+    ASSERT_HS_OK(hs_schema_column(schema, "own", HS_STRING, 0, HS_NOT_NULL), schema);
+    const char* const id[] = {"id"};
+    ASSERT_HS_OK(hs_schema_primary_key(schema, id, 1), schema);
+    many_ = create("test/many", schema);
+    hs_transaction* const writer = begin();
+    hs_load* load = nullptr;
+    ASSERT_HS_OK(hs_load_begin(writer, many_, &load), writer);
+    constexpr int64_t rows = 200'000;
+    const std::array<const char*, 4> words{"red", "green", "blue", nullptr};
+    for (int64_t i = 0; i < rows; ++i) {
+      const char* const word = words[static_cast<size_t>(i % 4)];
+      const std::string own = "row " + std::to_string(i);
+      const hs_value row[] = {hs_int(i), word == nullptr ? hs_null() : hs_text(word), hs_text(own.c_str())};
+      ASSERT_HS_OK(hs_load_row(load, row, 3), load);
+    }
+    ASSERT_HS_OK(hs_load_finish(load), load);
+    hs_load_close(load);
+    commit(writer);
   }
-  ASSERT_HS_OK(hs_load_finish(load), load);
-  hs_load_close(load);
-  commit(writer);
+  void TearDown() override {
+    hs_table_close(many_);
+    QueryTest::TearDown();
+  }
+
+  hs_table* many_ = nullptr;
+};
+
+TEST_F(ManyRowsTest, TextsOfSegmentsAreTexts) {
   hs_transaction_close(tx_);
   tx_ = begin();
-  hs_query* query = of_table(many, nullptr);
+  hs_query* query = of_table(many_, nullptr);
   filter(query, "word <> 'green' OR word IS NULL");
   aggregate(query, {"word", "CONCAT(word, '!') AS loud"}, {"COUNT(*) AS n", "MIN(own)", "MAX(word)"});
   sort(query, {"word"});
   EXPECT_EQ(rows_of(query), Rows({"NULL NULL 50000 row 100003 NULL", "blue blue! 50000 row 10 blue",
                                   "red red! 50000 row 0 red"}));
-  query = of_table(many, nullptr);
+  query = of_table(many_, nullptr);
   filter(query, "id BETWEEN 1001 AND 1003");
   project(query, {"word", "own", "UPPER(word)"});
   EXPECT_EQ(sorted(rows_of(query)),
             Rows({"NULL row 1003 NULL", "blue row 1002 BLUE", "green row 1001 GREEN"}));
-  query = of_table(many, "a");
-  hs_query* const right = of_table(many, "b");
+  query = of_table(many_, "a");
+  hs_query* const right = of_table(many_, "b");
   filter(right, "id < 2");
   filter(query, "id >= 199998");
   ASSERT_HS_OK(hs_query_join(query, right, HS_JOIN_LEFT, "a.word = b.word", nullptr, 0), query);
   hs_query_close(right);
   project(query, {"a.own", "b.own", "b.word"});
   EXPECT_EQ(sorted(rows_of(query)), Rows({"row 199998 NULL NULL", "row 199999 NULL NULL"}));
-  hs_table_close(many);
 }
 
-TEST_F(QueryTest, GoesByWayOfFilesWithLittleMemory) {
-  hs_schema* schema = nullptr;
-  ASSERT_HS(HS_OK, hs_schema_new(&schema));
-  ASSERT_HS_OK(hs_schema_column(schema, "id", HS_INT64, 0, HS_NOT_NULL), schema);
-  const char* const id[] = {"id"};
-  ASSERT_HS_OK(hs_schema_primary_key(schema, id, 1), schema);
-  hs_table* const many = create("test/many", schema);
-  hs_transaction* const writer = begin();
-  hs_load* load = nullptr;
-  ASSERT_HS_OK(hs_load_begin(writer, many, &load), writer);
-  constexpr int64_t rows = 200'000;
-  for (int64_t i = 0; i < rows; ++i) {
-    const hs_value row = hs_int(i);
-    ASSERT_HS_OK(hs_load_row(load, &row, 1), load);
-  }
-  ASSERT_HS_OK(hs_load_finish(load), load);
-  hs_load_close(load);
-  commit(writer);
+TEST_F(ManyRowsTest, GoByWayOfFilesWithLittleMemory) {
   hs_transaction* const reader = begin();
   hs_query* query = nullptr;
-  ASSERT_HS_OK(hs_query_table(reader, many, nullptr, &query), reader);
+  ASSERT_HS_OK(hs_query_table(reader, many_, nullptr, &query), reader);
   ASSERT_HS_OK(hs_query_memory(query, uint64_t{1} << 20), query);
   aggregate(query, {"id % 150000 AS k"}, {"COUNT(*) AS n"});
   aggregate(query, {"n"}, {"COUNT(*)", "SUM(k)"});
   sort(query, {"n"});
   EXPECT_EQ(rows_of(query), Rows({"1 100000 9999950000", "2 50000 1249975000"}));
   hs_transaction_close(reader);
-  hs_table_close(many);
 }
 
 }  // namespace
