@@ -153,7 +153,7 @@ class Analytic(analytic_tables.Loader):
         try:
             return common.timed(run)
         except Failure as failure:
-            if "max_statement_time" not in str(failure):
+            if not common.has_reached_limit(failure):
                 raise
             return math.inf, None
 

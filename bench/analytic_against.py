@@ -158,7 +158,7 @@ class Against(analytic_tables.Loader):
             try:
                 processor, waited, answer = build.run(statement, 1)
             except Failure as failure:
-                if "max_statement_time" not in str(failure):
+                if not common.has_reached_limit(failure):
                     raise
                 continue
             least.add(build, processor, waited)

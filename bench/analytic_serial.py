@@ -8,6 +8,7 @@ import dataclasses
 import statistics
 
 import analytic_tables
+import common
 import report
 from common import Failure, say
 
@@ -57,7 +58,7 @@ class Serial(analytic_tables.Loader):
             try:
                 _, waited, _ = self.build.run(statement, 1)
             except Failure as failure:
-                if "max_statement_time" not in str(failure):
+                if not common.has_reached_limit(failure):
                     raise
                 self.without_end.append(statement.name)
                 return

@@ -11,6 +11,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from program import PROJECT, Failure, main, run, say  # noqa: E402, F401 (once the path is set; for those who import this)
 
 
+def has_reached_limit(failure):
+    """Whether it is that of a statement which the server's max_statement_time has ended."""
+    return "max_statement_time" in str(failure)
+
+
 def timed(action):
     """(seconds, value)"""
     start = time.perf_counter()
